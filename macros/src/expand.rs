@@ -1,0 +1,355 @@
+//! The expansion: a checked [`Model`] to tokens. It cannot fail, makes no decision about types, and holds no
+//! unsafe code, no loop and no arithmetic: everything is a call into `oxidax::private`, which it names `__p`.
+//! Its own names have the context of the macro, so that a parameter or a type of the user's cannot meet them.
+
+use proc_macro2::{Ident, Literal, Span, TokenStream};
+use quote::{ToTokens, quote_spanned};
+use syn::Path;
+
+use crate::{
+    args::{Batch, Platform},
+    model::{DocLine, Model, Param, Role, Value},
+    paths::call_over,
+    shape::Expr,
+};
+
+/// `quote!` with names that the user's names cannot meet.
+macro_rules! mixed {
+    ($($tokens:tt)*) => { quote_spanned!(Span::mixed_site()=> $($tokens)*) };
+}
+
+/// The function and its handler.
+pub(crate) fn expand(model: &Model) -> TokenStream {
+    let (kernel, handler, hidden) = (kernel(model), handler(model), &model.hidden);
+    let rest = mixed! {
+        #kernel
+        #handler
+        __p::inventory::submit! { __p::HandlerDef::of::<#hidden>() }
+    };
+    let items = expand_operation(model, rest);
+    let function = &model.function;
+    mixed!(#function #items)
+}
+
+/// The hidden type with its `Operation`, and `rest` beside that.
+pub(crate) fn expand_operation(model: &Model, rest: TokenStream) -> TokenStream {
+    let (operation, hidden, oxidax, cfgs, vis) =
+        (operation(model), &model.hidden, &model.oxidax, &model.cfgs, &model.function.vis);
+    mixed! {
+        #(#cfgs)*
+        #[doc(hidden)]
+        #[allow(non_camel_case_types)]
+        #vis enum #hidden {}
+
+        #(#cfgs)*
+        #[doc(hidden)]
+        const _: () = {
+            use #oxidax::private as __p;
+            #operation
+            #rest
+        };
+    }
+}
+
+/// What needs no types: names, shapes and rules.
+fn operation(model: &Model) -> TokenStream {
+    let (info, shapes, hidden, platform) = (info(model), shapes(model), &model.hidden, platform(model));
+    mixed! {
+        impl __p::Operation for #hidden {
+            type Platform = #platform;
+            const INFO: &'static __p::OpInfo = &#info;
+            #[inline(always)]
+            fn shapes<S: __p::Sink>(s: &mut S, v: &[S::V]) -> __p::Option<()> {
+                #shapes
+                __p::Some(())
+            }
+        }
+    }
+}
+
+fn info(model: &Model) -> TokenStream {
+    let name = crate::model::plain(&model.function.sig.ident);
+    let doc = doc(&model.doc);
+    let target = option(model.target.as_ref().map(ToTokens::to_token_stream));
+    let batch = match model.batch {
+        Batch::Each => mixed!(__p::Batch::Each),
+        Batch::Whole => mixed!(__p::Batch::Whole),
+        Batch::None => mixed!(__p::Batch::None),
+    };
+    let (command_buffer, dims) = (model.command_buffer, &model.dims);
+    let shape_attrs = model.shape_attrs.iter().map(|&param| &model.params[param].name);
+    let vjp = option(model.vjp.as_ref().map(|vjp| {
+        let (fwd, bwd) = (option(vjp.fwd.as_ref().map(rule)), rule(&vjp.bwd));
+        mixed!(__p::Vjp { fwd: #fwd, bwd: #bwd })
+    }));
+    let jvp = option(model.jvp.as_ref().map(rule));
+    mixed! {
+        __p::OpInfo {
+            name: #name,
+            module: __p::module_path!(),
+            doc: #doc,
+            target: #target,
+            batch: #batch,
+            command_buffer: #command_buffer,
+            dims: &[#(#dims),*],
+            shape_attrs: &[#(#shape_attrs),*],
+            vjp: #vjp,
+            jvp: #jvp,
+        }
+    }
+}
+
+/// The doc comment as one string, at compile time where a line comes from a macro.
+fn doc(lines: &[DocLine]) -> TokenStream {
+    let texts: Option<Vec<&str>> = lines
+        .iter()
+        .map(|line| match line {
+            DocLine::Text(text) => Some(text.as_str()),
+            DocLine::Macro(_) => None,
+        })
+        .collect();
+    if let Some(texts) = texts {
+        return texts.join("\n").into_token_stream();
+    }
+    let lines = lines.iter().map(|line| match line {
+        DocLine::Text(text) => text.to_token_stream(),
+        DocLine::Macro(value) => value.clone(),
+    });
+    let mut separated = TokenStream::new();
+    for (index, line) in lines.enumerate() {
+        separated.extend(if index == 0 { line } else { mixed!(, "\n", #line) });
+    }
+    mixed!(::core::concat!(#separated))
+}
+
+/// A rule's definition, fetched late: rules may name each other.
+fn rule(hidden: &Path) -> TokenStream {
+    mixed!(|| <#hidden as __p::Operation>::INFO)
+}
+
+fn shapes(model: &Model) -> TokenStream {
+    let index = |value: &Value| model.index(value);
+    let buffers = buffers(model).enumerate().map(|(ordinal, (_, _, axes))| {
+        let (ordinal, axes) = (Literal::usize_unsuffixed(ordinal), axes.iter().map(|axis| axis.expand(&index)));
+        mixed!(s.buffer(#ordinal, [#(#axes),*])?;)
+    });
+    let conditions = model.require.iter().map(|require| {
+        let (condition, message) = (require.condition.expand(&index), &require.message);
+        mixed!(s.require(#condition, #message)?;)
+    });
+    mixed!(#(#buffers)* #(#conditions)*)
+}
+
+/// The buffers with the indices of their parameters.
+fn buffers(model: &Model) -> impl Iterator<Item = (usize, &Param, &[Expr<Value>])> {
+    model.params.iter().enumerate().filter_map(|(index, param)| match &param.role {
+        Role::Buffer(axes) => Some((index, param, &axes[..])),
+        Role::Dim(_) | Role::Attr { .. } => None,
+    })
+}
+
+/// What is generic over the dtypes: one decoding of every parameter, one call of the function.
+fn kernel(model: &Model) -> TokenStream {
+    let (hidden, instance, run, defaults) = (&model.hidden, variables(model), run(model), defaults(model));
+    let (generics, _, clause) = model.generics.split_for_impl();
+    let specs = model.params.iter().map(|param| spec(model, param));
+    let plan = located(
+        model.function.sig.ident.span(),
+        mixed!(__p::plan(<Self as __p::Kernel<#instance>>::PARAMS, <Self as __p::Operation>::INFO)),
+    );
+    mixed! {
+        impl #generics __p::Kernel<#instance> for #hidden #clause {
+            const PARAMS: &'static [__p::Spec] = &[#(#specs),*];
+            const PLAN: __p::Plan = #plan;
+            #run
+            #defaults
+        }
+    }
+}
+
+/// The type parameters as the tuple that tells instances apart.
+fn variables(model: &Model) -> TokenStream {
+    let variables = &model.variables;
+    mixed!((#(#variables,)*))
+}
+
+/// The static description of a parameter, placed at its type: there the compiler reports a missing trait or
+/// a wrong role.
+fn spec(model: &Model, param: &Param) -> TokenStream {
+    let (name, ty) = (&param.name, &param.ty);
+    match &param.role {
+        Role::Buffer(axes) => {
+            let platform = platform(model);
+            let axes = axes.iter().map(|axis| match axis.bare() {
+                Some(Value::Dim(dim)) => Literal::usize_unsuffixed(*dim).into_token_stream(),
+                _ => mixed!(-1),
+            });
+            call_over(ty, mixed!(__p::buffer::<#platform, #ty>), mixed!(#name, &[#(#axes),*]))
+        }
+        Role::Dim(_) => call_over(ty, mixed!(__p::dim::<#ty>), mixed!(#name)),
+        Role::Attr { default } => {
+            let has_default = default.is_some();
+            call_over(ty, mixed!(__p::param::<#ty>), mixed!(#name, #has_default))
+        }
+    }
+}
+
+/// Decodes each parameter once a call, then lends it to the function once a batch element.
+fn run(model: &Model) -> TokenStream {
+    let (instance, platform) = (variables(model), platform(model));
+    let decoded = model.params.iter().enumerate().filter_map(|(index, param)| {
+        let Role::Attr { default } = &param.role else { return None };
+        let (slot, position) = (local("p", index), Literal::usize_unsuffixed(index));
+        let (name, ty) = (&param.name, &param.ty);
+        let decode = if default.is_some() { mixed!(optional) } else { mixed!(param) };
+        Some(mixed!(let mut #slot = d.#decode::<#ty>(plan, #position, #name)?;))
+    });
+    let bufs = buffers(model).map(|(index, param, _)| {
+        let (index, ty) = (Literal::usize_unsuffixed(index), &param.ty);
+        mixed!(d.buffer::<#platform, #ty>(plan, #index)?)
+    });
+    let values = values(model);
+    let count = Literal::usize_unsuffixed(buffers(model).count());
+    let views = (0..buffers(model).count()).map(|ordinal| local("b", ordinal));
+    let call = call(model);
+    // Not `'f` and `D`: the user's types are named in here.
+    mixed! {
+        #[inline(always)]
+        fn run<'__f, __D: __p::Decoder<'__f>>(d: __D) -> __p::Option<__p::Finish> {
+            let plan = const { &<Self as __p::Kernel<#instance>>::PLAN };
+            #(#decoded)*
+            let bufs = [#(#bufs),*];
+            #values
+            d.invoke::<Self, #count>(bufs, &v, |[#(#views),*]| #call)
+        }
+    }
+}
+
+/// The values that shapes are evaluated on: dims, then attributes.
+fn values(model: &Model) -> TokenStream {
+    let dims = (0..model.dims.len()).map(|dim| {
+        let dim = Literal::usize_unsuffixed(dim);
+        mixed!(d.dim(plan, #dim)?)
+    });
+    let attrs = model.shape_attrs.iter().map(|&index| {
+        let param = &model.params[index];
+        let (ty, lent) = (&param.ty, lend(index, param));
+        call_over(ty, mixed!(__p::shape_attr::<#ty>), lent)
+    });
+    let values: Vec<_> = dims.chain(attrs).collect();
+    if values.is_empty() {
+        // An empty list does not say what it is a list of.
+        return mixed!(let v: [i64; 0] = [];);
+    }
+    mixed!(let v = [#(#values),*];)
+}
+
+/// The call of the user's function, in the order of its parameters.
+fn call(model: &Model) -> TokenStream {
+    let platform = platform(model);
+    let mut ordinals = 0..;
+    let arguments = model.params.iter().enumerate().map(|(index, param)| {
+        let ty = &param.ty;
+        match &param.role {
+            Role::Buffer(_) => {
+                let view = local("b", ordinals.next().unwrap_or_default());
+                mixed!(#view.view::<#platform, #ty>())
+            }
+            Role::Dim(dim) => {
+                let dim = Literal::usize_unsuffixed(*dim);
+                mixed!(__p::from_dim::<#ty>(v[#dim]))
+            }
+            Role::Attr { .. } => lend(index, param),
+        }
+    });
+    let (name, variables) = (&model.function.sig.ident, &model.variables);
+    let turbofish = if variables.is_empty() { TokenStream::new() } else { mixed!(::<#(#variables),*>) };
+    let called = mixed!(#name #turbofish(#(#arguments),*));
+    match &model.output {
+        // Placed at the return type: there the compiler reports a type that is no outcome.
+        Some(ty) => call_over(ty, mixed!(__p::finish), called),
+        None => mixed!(__p::finish(#called)),
+    }
+}
+
+/// A decoded attribute or context, as the function takes it.
+fn lend(index: usize, param: &Param) -> TokenStream {
+    let (slot, ty) = (local("p", index), &param.ty);
+    match &param.role {
+        Role::Attr { default: Some(default) } => {
+            mixed!(__p::lend_or::<#ty>(&mut #slot, || { let d: #ty = #default; d }))
+        }
+        _ => mixed!(__p::lend::<#ty>(&mut #slot)),
+    }
+}
+
+fn defaults(model: &Model) -> TokenStream {
+    let defaults = model.params.iter().filter_map(|param| {
+        let Role::Attr { default: Some(default) } = &param.role else { return None };
+        let (name, ty) = (&param.name, &param.ty);
+        Some(mixed!((#name, __p::json::<#ty>({ let d: #ty = #default; d }))))
+    });
+    mixed! {
+        fn defaults() -> __p::Vec<(&'static str, __p::Json)> {
+            __p::vec![#(#defaults),*]
+        }
+    }
+}
+
+/// The choice of the instance, once a call.
+fn handler(model: &Model) -> TokenStream {
+    let hidden = &model.hidden;
+    let instances: Vec<_> = model.instances.iter().map(|types| mixed!((#(#types,)*))).collect();
+    let dispatch = match &instances[..] {
+        [only] => mixed!(__p::run::<Self, #only>(cx)),
+        _ => {
+            let select =
+                located(model.function.sig.ident.span(), mixed!(__p::select(<Self as __p::Handler>::INSTANCES)));
+            let index = (0..instances.len()).map(Literal::usize_unsuffixed);
+            mixed! {
+                let select = const { &#select };
+                #(if cx.selects(select, #index) { return __p::run::<Self, #instances>(cx); })*
+                __p::no_instance::<Self>(cx)
+            }
+        }
+    };
+    mixed! {
+        impl __p::Handler for #hidden {
+            const INSTANCES: &'static [__p::Instance] = &[#(__p::instance::<Self, #instances>()),*];
+            #[inline(always)]
+            fn dispatch(cx: __p::Cx<'_>) -> __p::Returned {
+                #dispatch
+            }
+        }
+    }
+}
+
+fn platform(model: &Model) -> TokenStream {
+    match model.platform {
+        Platform::Cpu => mixed!(__p::Cpu),
+        Platform::Cuda => mixed!(__p::Cuda),
+    }
+}
+
+fn option(value: Option<TokenStream>) -> TokenStream {
+    match value {
+        Some(value) => mixed!(__p::Some(#value)),
+        None => mixed!(__p::None),
+    }
+}
+
+fn local(letter: &str, index: usize) -> Ident {
+    Ident::new(&format!("{letter}{index}"), Span::mixed_site())
+}
+
+/// The same tokens, placed at `span` with the context of the macro.
+fn located(span: Span, tokens: TokenStream) -> TokenStream {
+    let span = Span::mixed_site().located_at(span);
+    tokens
+        .into_iter()
+        .map(|mut token| {
+            token.set_span(span);
+            token
+        })
+        .collect()
+}
