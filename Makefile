@@ -1,0 +1,105 @@
+# `make` alone says what there is. Every target sets up what it needs, and does nothing twice without cause.
+# PYTHON=/path/to/python3 chooses the interpreter (3.11 or newer); see tools/environments.py.
+
+SHELL := /bin/sh
+.DEFAULT_GOAL := help
+.SUFFIXES:
+
+# Tests look for libraries in target/release, whatever a user has set for other projects.
+export CARGO_TARGET_DIR := $(CURDIR)/target
+export PATH := $(PATH):$(HOME)/.cargo/bin
+unexport CARGO_BUILD_TARGET
+export PYTHON
+
+# What the tools themselves run on; they choose the Pythons of the environments.
+TOOL := $(or $(PYTHON),python3)
+ENVIRONMENTS = $(TOOL) tools/environments.py
+NEWEST = $$($(ENVIRONMENTS) python newest)
+OLDEST = $$($(ENVIRONMENTS) python oldest)
+LIBRARIES := -p rms_norm -p lu_pivots -p oxidax_testlib
+
+.PHONY: help
+help:
+	@echo "make demo       set up, and run the rms_norm example in JAX"
+	@echo "make test       set up, and run every test: Rust, C layout, Python on the oldest and the newest jax"
+	@echo "make lint       formatting, clippy and ruff, every warning an error"
+	@echo "make format     format everything"
+	@echo "make compat     one build of the library on every supported jax that this machine can have"
+	@echo "make bench      a handler's cost beside a C++ peer's, and the cost of compiling sixty"
+	@echo "make clean      remove what was built; make distclean removes the environments too"
+
+.PHONY: demo
+demo: toolchain
+	@$(ENVIRONMENTS) prepare newest
+	cargo build --release --locked -p rms_norm
+	$(NEWEST) examples/rms_norm/demo.py
+
+.PHONY: test
+test: test-rust test-layout test-python
+	@echo "test: everything passed"
+
+.PHONY: test-rust
+test-rust: toolchain
+	cargo test --workspace --locked
+
+.PHONY: test-layout
+test-layout: toolchain
+	@$(ENVIRONMENTS) prepare oldest newest
+	$(TOOL) tools/layout.py oldest newest
+
+.PHONY: test-python
+test-python: libraries
+	@$(ENVIRONMENTS) prepare oldest newest
+	@set -e; for python in "$(OLDEST)" "$(NEWEST)"; do \
+	  echo "==> the Python tests and examples, with $$python"; \
+	  $$python -m pytest -q python/tests; \
+	  for demo in examples/*/demo.py; do $$python $$demo; done; \
+	done
+
+.PHONY: lint
+lint: toolchain
+	@$(ENVIRONMENTS) prepare lint
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --locked -- -D warnings
+	.envs/lint/bin/ruff check .
+	.envs/lint/bin/ruff format --check .
+
+.PHONY: format
+format: toolchain
+	@$(ENVIRONMENTS) prepare lint
+	cargo fmt --all
+	.envs/lint/bin/ruff check --fix .
+	.envs/lint/bin/ruff format .
+
+.PHONY: compat
+compat: libraries
+	@$(ENVIRONMENTS) prepare all
+	$(TOOL) tools/layout.py all
+	$(TOOL) tools/compat.py
+
+.PHONY: bench
+bench: toolchain
+	@$(TOOL) tools/system.py g++ valgrind
+	@$(ENVIRONMENTS) prepare newest
+	cargo build --release --locked -p oxidax-bench
+	$(NEWEST) bench/bench.py
+
+.PHONY: libraries
+libraries: toolchain
+	cargo build --release --locked $(LIBRARIES)
+
+# A Python to run the tools on, a linker, and cargo.
+.PHONY: toolchain
+toolchain:
+	@$(TOOL) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "error: $(TOOL) is not a Python 3.11 or newer; set PYTHON=/path/to/python3"; exit 1; }
+	@command -v cargo >/dev/null || { echo "error: cargo not found: install a Rust toolchain first"; exit 1; }
+	@$(TOOL) tools/system.py cc
+
+.PHONY: clean
+clean:
+	cargo clean
+
+.PHONY: distclean
+distclean: clean
+	rm -rf .venv .envs
