@@ -1,0 +1,490 @@
+//! Buffers: the types a `#[shape(..)]` parameter may have, and the checked raw pieces that they are made from.
+//!
+//! References to XLA's memory are minted here and nowhere else, from a [`Buf`] that passed every check (UNSAFE.md,
+//! clause B).
+
+use std::marker::PhantomData;
+use std::ops::{Deref, DerefMut, Index, IndexMut};
+use std::slice;
+
+use crate::dtype::Element;
+use crate::platform::{Cpu, Cuda, Platform};
+
+#[cfg(not(target_pointer_width = "64"))]
+compile_error!("XLA runs on 64-bit targets only; dims are read as `usize`");
+
+/// The memory of one buffer, checked, for one call of the user's function. Consumed by [`view`](Buf::view).
+pub struct Buf<'f> {
+    pub(crate) data: *mut u8,
+    /// The operand of an `InOut`, which is copied to `data` before the call; else null.
+    pub(crate) source: *const u8,
+    pub(crate) dims: &'f [i64],
+    /// Elements.
+    pub(crate) len: usize,
+    /// Bytes of an element.
+    pub(crate) size: usize,
+    pub(crate) writes: bool,
+    pub(crate) _memory: PhantomData<&'f mut [u8]>,
+}
+
+impl<'f> Buf<'f> {
+    /// The typed view. Only an expansion calls this, once, with the type that the buffer was decoded as.
+    #[inline(always)]
+    pub fn view<P: Platform, B: BufferParam<'f, P>>(self) -> B {
+        // SAFETY: B1: dims were compared with sizes that are not negative, and `usize` is as wide as `i64`.
+        let dims = unsafe { slice::from_raw_parts(self.dims.as_ptr().cast::<usize>(), self.dims.len()) };
+        // SAFETY: B2: checked for B's element type and role, and alone in this step to refer to its memory.
+        B::view(unsafe { B::Base::from_raw(self.data, self.len) }, dims)
+    }
+
+    /// Stands for a buffer that is still to be found.
+    pub(crate) const EMPTY: Buf<'static> = Buf {
+        data: std::ptr::null_mut(),
+        source: std::ptr::null(),
+        dims: &[],
+        len: 0,
+        size: 0,
+        writes: false,
+        _memory: PhantomData,
+    };
+
+    #[inline(always)]
+    pub(crate) fn bytes(&self) -> usize {
+        self.len * self.size
+    }
+
+    /// Whether one of the two writes where the other reads or writes: two Rust references must not come of that.
+    #[inline(always)]
+    pub(crate) fn conflicts(&self, other: &Buf<'_>) -> bool {
+        (self.writes || other.writes) && overlap(self.data, self.bytes(), other.data, other.bytes())
+            || self.reads_source_in(other)
+            || other.reads_source_in(self)
+    }
+
+    /// Whether the operand of this in-out, which is about to be copied, lies in what `other` writes.
+    #[inline(always)]
+    fn reads_source_in(&self, other: &Buf<'_>) -> bool {
+        !self.source.is_null() && other.writes && overlap(self.source, self.bytes(), other.data, other.bytes())
+    }
+
+    /// Whether this is an in-out whose operand XLA did not put in the result's place.
+    #[inline(always)]
+    pub(crate) fn needs_copy(&self) -> bool {
+        !self.source.is_null() && !std::ptr::eq(self.source, self.data)
+    }
+
+    /// Whether that operand lies across the result, so that it cannot be copied.
+    #[inline(always)]
+    pub(crate) fn is_torn(&self) -> bool {
+        self.needs_copy() && overlap(self.source, self.bytes(), self.data, self.bytes())
+    }
+
+    /// Copies the operand of an in-out into its result. Host memory only.
+    pub(crate) fn copy_source(&mut self) {
+        // SAFETY: B4: both were checked for `bytes()` bytes, and are apart.
+        unsafe { std::ptr::copy_nonoverlapping(self.source, self.data, self.bytes()) };
+    }
+
+    /// A second one for another batch element; the first is gone by then.
+    #[inline(always)]
+    pub(crate) fn at(&self, data: *mut u8) -> Buf<'f> {
+        Buf { data, source: self.source, dims: self.dims, len: self.len, size: self.size, writes: self.writes, _memory: PhantomData }
+    }
+}
+
+#[inline(always)]
+fn overlap(a: *const u8, a_bytes: usize, b: *const u8, b_bytes: usize) -> bool {
+    // One of the differences wraps, and is then larger than any buffer. An empty buffer overlaps nothing.
+    let (a, b) = (a as usize, b as usize);
+    (a.wrapping_sub(b) < b_bytes && a_bytes != 0) || (b.wrapping_sub(a) < a_bytes && b_bytes != 0)
+}
+
+/// The memory itself, as one of the plain types below: what every buffer type is made of.
+///
+/// # Safety
+///
+/// `from_raw` gives access to exactly `len` elements, written to only if `WRITES`.
+pub unsafe trait Base<'f, P: Platform>: Sized {
+    /// The element type.
+    type Elem: Element;
+    /// Whether this is a result.
+    const WRITES: bool;
+
+    /// # Safety
+    ///
+    /// `data` is not null, aligned, and valid for `len` elements for `'f`; if `WRITES`, nothing else refers to them.
+    unsafe fn from_raw(data: *mut u8, len: usize) -> Self;
+}
+
+/// The type of a `#[shape(..)]` parameter on platform `P`.
+///
+/// Third-party types implement it by naming the plain buffer they wrap:
+///
+/// ```
+/// use oxidax::{BufferParam, Cpu, Element};
+/// struct Samples<'a, T>(&'a [T]);
+/// impl<'f, T: Element> BufferParam<'f, Cpu> for Samples<'f, T> {
+///     type Base = &'f [T];
+///     fn view(base: &'f [T], _dims: &'f [usize]) -> Self {
+///         Samples(base)
+///     }
+/// }
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be a buffer of a handler for {P}",
+    label = "not a buffer on this platform",
+    note = "on the CPU: inputs are `&[T]`, or `&T` of rank 0, results `&mut [T]` or `&mut T`; on CUDA: `DeviceSlice<T>` and `DeviceSliceMut<T>`",
+    note = "`InOut<..>`, `Shaped<..>`, `Ranked<.., R>` and `Matrix<..>` wrap these",
+    note = "if this is an attribute, remove `#[shape(..)]`"
+)]
+pub trait BufferParam<'f, P: Platform>: Sized {
+    /// The plain buffer that this is made of: `&[T]`, `&mut [T]`, ...
+    type Base: Base<'f, P>;
+    /// The number of dims, if the type fixes it.
+    const RANK: Option<usize> = None;
+    /// Whether this is one input and one result that share memory.
+    const INOUT: bool = false;
+
+    /// The parameter from its memory and its dims.
+    fn view(base: Self::Base, dims: &'f [usize]) -> Self;
+}
+
+// SAFETY: B2: a shared slice of `len` elements.
+unsafe impl<'f, T: Element> Base<'f, Cpu> for &'f [T] {
+    type Elem = T;
+    const WRITES: bool = false;
+
+    #[inline(always)]
+    unsafe fn from_raw(data: *mut u8, len: usize) -> Self {
+        // SAFETY: B2: as the caller promises.
+        unsafe { slice::from_raw_parts(data.cast(), len) }
+    }
+}
+
+// SAFETY: B2: a unique slice of `len` elements. That they may be uninitialised is clause B3.
+unsafe impl<'f, T: Element> Base<'f, Cpu> for &'f mut [T] {
+    type Elem = T;
+    const WRITES: bool = true;
+
+    #[inline(always)]
+    unsafe fn from_raw(data: *mut u8, len: usize) -> Self {
+        // SAFETY: B2, B3: as the caller promises.
+        unsafe { slice::from_raw_parts_mut(data.cast(), len) }
+    }
+}
+
+// SAFETY: B2: one element, which rank 0 means.
+unsafe impl<'f, T: Element> Base<'f, Cpu> for &'f T {
+    type Elem = T;
+    const WRITES: bool = false;
+
+    #[inline(always)]
+    unsafe fn from_raw(data: *mut u8, len: usize) -> Self {
+        debug_assert_eq!(len, 1);
+        // SAFETY: B2: as the caller promises.
+        unsafe { &*data.cast() }
+    }
+}
+
+// SAFETY: B2: one element, which rank 0 means.
+unsafe impl<'f, T: Element> Base<'f, Cpu> for &'f mut T {
+    type Elem = T;
+    const WRITES: bool = true;
+
+    #[inline(always)]
+    unsafe fn from_raw(data: *mut u8, len: usize) -> Self {
+        debug_assert_eq!(len, 1);
+        // SAFETY: B2, B3: as the caller promises.
+        unsafe { &mut *data.cast() }
+    }
+}
+
+/// Each plain buffer is a parameter as it is.
+macro_rules! plain {
+    ($($platform:ty, $ty:ty, $rank:expr;)*) => { $(
+        #[diagnostic::do_not_recommend]
+        impl<'f, T: Element> BufferParam<'f, $platform> for $ty {
+            type Base = Self;
+            const RANK: Option<usize> = $rank;
+
+            #[inline(always)]
+            fn view(base: Self, _dims: &'f [usize]) -> Self {
+                base
+            }
+        }
+    )* };
+}
+
+plain! {
+    Cpu, &'f [T], None;
+    Cpu, &'f mut [T], None;
+    Cpu, &'f T, Some(0);
+    Cpu, &'f mut T, Some(0);
+    Cuda, DeviceSlice<'f, T>, None;
+    Cuda, DeviceSliceMut<'f, T>, None;
+}
+
+/// An input in device memory: an address and a length, which the host must not follow.
+#[derive(Clone, Copy, Debug)]
+pub struct DeviceSlice<'f, T> {
+    data: *const T,
+    len: usize,
+    _memory: PhantomData<&'f [T]>,
+}
+
+/// A result in device memory.
+#[derive(Debug)]
+pub struct DeviceSliceMut<'f, T> {
+    data: *mut T,
+    len: usize,
+    _memory: PhantomData<&'f mut [T]>,
+}
+
+impl<T> DeviceSlice<'_, T> {
+    /// A slice of device memory that the caller vouches for, to call a handler's function without XLA.
+    ///
+    /// # Safety
+    ///
+    /// `data` is the address of `len` elements in device memory, which stay valid for the lifetime.
+    pub unsafe fn from_raw_parts(data: *const T, len: usize) -> Self {
+        DeviceSlice { data, len, _memory: PhantomData }
+    }
+
+    /// The device address.
+    pub fn as_ptr(&self) -> *const T {
+        self.data
+    }
+
+    /// The number of elements.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there is no element.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+}
+
+impl<T> DeviceSliceMut<'_, T> {
+    /// A slice of device memory that the caller vouches for, to call a handler's function without XLA.
+    ///
+    /// # Safety
+    ///
+    /// `data` is the address of `len` elements in device memory, which stay valid, and are used by nothing else, for
+    /// the lifetime.
+    pub unsafe fn from_raw_parts(data: *mut T, len: usize) -> Self {
+        DeviceSliceMut { data, len, _memory: PhantomData }
+    }
+
+    /// The device address.
+    pub fn as_mut_ptr(&mut self) -> *mut T {
+        self.data
+    }
+
+    /// The number of elements.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there is no element.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+}
+
+// SAFETY: B2: the address is kept, not followed.
+unsafe impl<'f, T: Element> Base<'f, Cuda> for DeviceSlice<'f, T> {
+    type Elem = T;
+    const WRITES: bool = false;
+
+    #[inline(always)]
+    unsafe fn from_raw(data: *mut u8, len: usize) -> Self {
+        DeviceSlice { data: data.cast(), len, _memory: PhantomData }
+    }
+}
+
+// SAFETY: B2: the address is kept, not followed.
+unsafe impl<'f, T: Element> Base<'f, Cuda> for DeviceSliceMut<'f, T> {
+    type Elem = T;
+    const WRITES: bool = true;
+
+    #[inline(always)]
+    unsafe fn from_raw(data: *mut u8, len: usize) -> Self {
+        DeviceSliceMut { data: data.cast(), len, _memory: PhantomData }
+    }
+}
+
+/// One input and one result that share memory: the function finds the input in it and leaves the result.
+///
+/// JAX gives the operand away where it may; where it may not, the input is copied first.
+#[derive(Debug)]
+pub struct InOut<B>(B);
+
+impl<B> InOut<B> {
+    /// Wraps a buffer, to call a handler's function from Rust.
+    pub fn new(buffer: B) -> Self {
+        InOut(buffer)
+    }
+
+    /// The buffer.
+    pub fn into_inner(self) -> B {
+        self.0
+    }
+}
+
+/// A buffer together with its dims, of any rank: the batch axes too where the handler says `batch = whole`.
+#[derive(Clone, Copy, Debug)]
+pub struct Shaped<'f, B> {
+    data: B,
+    dims: &'f [usize],
+}
+
+impl<'f, B> Shaped<'f, B> {
+    /// Joins a buffer and its dims, to call a handler's function from Rust. Panics if they disagree about its length.
+    pub fn new<T>(data: B, dims: &'f [usize]) -> Self
+    where
+        B: AsRef<[T]>,
+    {
+        assert_eq!(data.as_ref().len(), dims.iter().product::<usize>(), "the dims {dims:?} are not those of this buffer");
+        Shaped { data, dims }
+    }
+
+    /// The dims, outermost first.
+    pub fn dims(&self) -> &'f [usize] {
+        self.dims
+    }
+
+    /// The buffer.
+    pub fn into_inner(self) -> B {
+        self.data
+    }
+}
+
+/// A buffer of rank `R` with its dims, row-major, indexed by `[[i, j]]`.
+///
+/// ```
+/// use oxidax::Matrix;
+/// let a = Matrix::new([1.0, 2.0, 3.0, 4.0, 5.0, 6.0].as_slice(), [2, 3]);
+/// assert_eq!(a[[1, 0]], 4.0);
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Ranked<B, const R: usize> {
+    data: B,
+    dims: [usize; R],
+}
+
+/// A buffer of rank 2.
+pub type Matrix<B> = Ranked<B, 2>;
+
+impl<B, const R: usize> Ranked<B, R> {
+    /// Joins a buffer and its dims, to call a handler's function from Rust. Panics if they disagree about its length.
+    pub fn new<T>(data: B, dims: [usize; R]) -> Self
+    where
+        B: AsRef<[T]>,
+    {
+        assert_eq!(data.as_ref().len(), dims.iter().product::<usize>(), "the dims {dims:?} are not those of this buffer");
+        Ranked { data, dims }
+    }
+
+    /// The dims, outermost first.
+    pub fn dims(&self) -> [usize; R] {
+        self.dims
+    }
+
+    /// The buffer.
+    pub fn into_inner(self) -> B {
+        self.data
+    }
+
+    /// Row-major; panics outside the dims, where a flat index could hit another row.
+    #[inline(always)]
+    fn offset(&self, index: [usize; R]) -> usize {
+        index.iter().zip(&self.dims).fold(0, |offset, (&i, &n)| {
+            assert!(i < n, "index {index:?} is outside the dims {:?}", self.dims);
+            offset * n + i
+        })
+    }
+}
+
+impl<T, B: Deref<Target = [T]>, const R: usize> Index<[usize; R]> for Ranked<B, R> {
+    type Output = T;
+
+    #[inline(always)]
+    fn index(&self, index: [usize; R]) -> &T {
+        &self.data[self.offset(index)]
+    }
+}
+
+impl<T, B: DerefMut<Target = [T]>, const R: usize> IndexMut<[usize; R]> for Ranked<B, R> {
+    #[inline(always)]
+    fn index_mut(&mut self, index: [usize; R]) -> &mut T {
+        let offset = self.offset(index);
+        &mut self.data[offset]
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl<'f, P: Platform, B: BufferParam<'f, P>> BufferParam<'f, P> for InOut<B> {
+    type Base = B::Base;
+    const RANK: Option<usize> = B::RANK;
+    const INOUT: bool = true;
+
+    #[inline(always)]
+    fn view(base: B::Base, dims: &'f [usize]) -> Self {
+        InOut(B::view(base, dims))
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl<'f, P: Platform, B: BufferParam<'f, P>> BufferParam<'f, P> for Shaped<'f, B> {
+    type Base = B::Base;
+    const RANK: Option<usize> = B::RANK;
+    const INOUT: bool = B::INOUT;
+
+    #[inline(always)]
+    fn view(base: B::Base, dims: &'f [usize]) -> Self {
+        Shaped { data: B::view(base, dims), dims }
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl<'f, P: Platform, B: BufferParam<'f, P>, const R: usize> BufferParam<'f, P> for Ranked<B, R> {
+    type Base = B::Base;
+    const RANK: Option<usize> = Some(R);
+    const INOUT: bool = B::INOUT;
+
+    #[inline(always)]
+    fn view(base: B::Base, dims: &'f [usize]) -> Self {
+        let mut fixed = [0; R];
+        fixed.copy_from_slice(dims);
+        Ranked { data: B::view(base, dims), dims: fixed }
+    }
+}
+
+/// Wrappers are used as what they wrap.
+macro_rules! transparent {
+    ($($ty:ty, [$($generics:tt)*], $field:tt;)*) => { $(
+        impl<$($generics)*> Deref for $ty {
+            type Target = B;
+
+            #[inline(always)]
+            fn deref(&self) -> &B {
+                &self.$field
+            }
+        }
+
+        impl<$($generics)*> DerefMut for $ty {
+            #[inline(always)]
+            fn deref_mut(&mut self) -> &mut B {
+                &mut self.$field
+            }
+        }
+    )* };
+}
+
+transparent! {
+    InOut<B>, [B], 0;
+    Shaped<'_, B>, [B], data;
+    Ranked<B, R>, [B, const R: usize], data;
+}

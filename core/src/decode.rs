@@ -1,0 +1,220 @@
+//! Decoding a call in two tiers, behind one trait, so that an expansion names each parameter once.
+//!
+//! [`Fast`] takes a well-formed call without batch axes, in a straight line of loads and compares. Whatever it does not
+//! take, mistakes included, goes to [`Slow`], which works on data shared by all handlers.
+#![forbid(unsafe_code)]
+
+use std::marker::PhantomData;
+
+use crate::abi::{self, Frame, List};
+use crate::batch;
+use crate::buffer::{Base, Buf, BufferParam};
+use crate::dtype::Element;
+use crate::handler::{Finish, Operation};
+use crate::param::{Decode, Param, Role, Source};
+use crate::plan::Plan;
+use crate::platform::Platform;
+use crate::shape::{SizeVisitor, Sizes};
+use crate::slow::Call;
+
+/// Reads parameters out of a call. Every `None` ends the attempt before the user's function has run.
+pub trait Decoder<'f>: Sized {
+    /// Unmarked parameter `i`.
+    fn param<P: Param<'f>>(&self, plan: &'static Plan, i: usize, name: &'static str) -> Option<P::Stored>;
+    /// Unmarked parameter `i`, which has a default: `None` inside if the call lacks it.
+    fn optional<P: Param<'f>>(&self, plan: &'static Plan, i: usize, name: &'static str) -> Option<Option<P::Stored>>;
+    /// Buffer parameter `i`.
+    fn buffer<P: Platform, B: BufferParam<'f, P>>(&self, plan: &'static Plan, i: usize) -> Option<Buf<'f>>;
+    /// The size of dim `d`; never negative.
+    fn dim(&self, plan: &'static Plan, d: usize) -> Option<i64>;
+    /// Checks the buffers against the shape rule and each other, and calls `f`: once, or for each batch element.
+    fn invoke<O: Operation, const N: usize>(
+        self,
+        buffers: [Buf<'f>; N],
+        values: &[i64],
+        f: impl FnMut([Buf<'f>; N]) -> Finish,
+    ) -> Option<Finish>;
+}
+
+/// The first tier.
+pub struct Fast<'f>(pub(crate) Frame<'f>);
+
+#[inline(always)]
+fn source<'f, P: Decode>(frame: Frame<'f>, plan: &Plan, i: usize, name: &str) -> Source<'f> {
+    let attr = match P::ROLE {
+        Role::Attribute => {
+            let hit = frame.attr_at(plan.slots[i] as usize, name);
+            if hit.is_none() && plan.optional { frame.attr_find(name) } else { hit }
+        }
+        _ => None,
+    };
+    Source { frame, attr }
+}
+
+impl<'f> Fast<'f> {
+    #[inline(always)]
+    fn memory<T: Element>(&self, list: List, slot: u16, core: u16) -> Option<(*mut u8, &'f [i64])> {
+        let buffer = self.0.buffer(list, slot as usize)?;
+        let data: *mut T = buffer.data.cast();
+        if buffer.dtype != T::DTYPE.code() || buffer.rank != i64::from(core) || !data.is_aligned() {
+            return None;
+        }
+        Some((data.cast(), abi::dims(buffer)))
+    }
+}
+
+impl<'f> Decoder<'f> for Fast<'f> {
+    #[inline(always)]
+    fn param<P: Param<'f>>(&self, plan: &'static Plan, i: usize, name: &'static str) -> Option<P::Stored> {
+        P::decode(&source::<P>(self.0, plan, i, name))
+    }
+
+    #[inline(always)]
+    fn optional<P: Param<'f>>(&self, plan: &'static Plan, i: usize, name: &'static str) -> Option<Option<P::Stored>> {
+        optional::<P>(self.0, plan, i, name)
+    }
+
+    #[inline(always)]
+    fn buffer<P: Platform, B: BufferParam<'f, P>>(&self, plan: &'static Plan, i: usize) -> Option<Buf<'f>> {
+        type Elem<'f, P, B> = <<B as BufferParam<'f, P>>::Base as Base<'f, P>>::Elem;
+        let writes = const { <B::Base as Base<'f, P>>::WRITES };
+        let core = plan.cores[i];
+        let mut source: *const u8 = std::ptr::null();
+        let (list, slot) = match (B::INOUT, writes) {
+            (true, _) => {
+                let (operand, dims) = self.memory::<Elem<'f, P, B>>(List::Args, plan.slots[i], core)?;
+                let (_, result_dims) = self.memory::<Elem<'f, P, B>>(List::Rets, plan.result_slots[i], core)?;
+                if dims != result_dims {
+                    return None;
+                }
+                source = operand;
+                (List::Rets, plan.result_slots[i])
+            }
+            (false, true) => (List::Rets, plan.slots[i]),
+            (false, false) => (List::Args, plan.slots[i]),
+        };
+        let (data, dims) = self.memory::<Elem<'f, P, B>>(list, slot, core)?;
+        Some(Buf { data, source, dims, len: 0, size: size_of::<Elem<'f, P, B>>(), writes, _memory: PhantomData })
+    }
+
+    #[inline(always)]
+    fn dim(&self, plan: &'static Plan, d: usize) -> Option<i64> {
+        let from = plan.dims[d];
+        let buffer = self.0.buffer(from.list, from.slot as usize)?;
+        if buffer.rank != i64::from(from.core) {
+            return None;
+        }
+        let size = *abi::dims(buffer).get(from.axis as usize)?;
+        (size >= 0).then_some(size)
+    }
+
+    #[inline(always)]
+    fn invoke<O: Operation, const N: usize>(
+        self,
+        mut buffers: [Buf<'f>; N],
+        values: &[i64],
+        mut f: impl FnMut([Buf<'f>; N]) -> Finish,
+    ) -> Option<Finish> {
+        O::shapes(&mut Sizes(Match(&mut buffers)), values)?;
+        let mut i = 0;
+        while i < N {
+            if buffers[i].data.is_null() || buffers[i].is_torn() {
+                return None;
+            }
+            let mut j = i + 1;
+            while j < N {
+                if buffers[i].conflicts(&buffers[j]) {
+                    return None;
+                }
+                j += 1;
+            }
+            i += 1;
+        }
+        for buffer in &mut buffers {
+            if buffer.needs_copy() {
+                if !O::Platform::HOST_MEMORY || buffer.source.is_null() {
+                    return None;
+                }
+                buffer.copy_source();
+            }
+        }
+        Some(f(buffers))
+    }
+}
+
+#[inline(always)]
+fn optional<'f, P: Param<'f>>(frame: Frame<'f>, plan: &Plan, i: usize, name: &str) -> Option<Option<P::Stored>> {
+    let source = source::<P>(frame, plan, i, name);
+    match source.attr {
+        Some(_) => P::decode(&source).map(Some),
+        None => Some(None),
+    }
+}
+
+/// Compares each buffer's dims with the rule's, and sets its length.
+struct Match<'a, 'f, const N: usize>(&'a mut [Buf<'f>; N]);
+
+impl<const N: usize> SizeVisitor for Match<'_, '_, N> {
+    #[inline(always)]
+    fn buffer<const R: usize>(&mut self, k: usize, dims: [i64; R]) -> Option<()> {
+        let buffer = &mut self.0[k];
+        let mut len = 1usize;
+        let mut axis = 0;
+        while axis < R {
+            if dims[axis] < 0 || *buffer.dims.get(axis)? != dims[axis] {
+                return None;
+            }
+            len = len.checked_mul(dims[axis] as usize)?;
+            axis += 1;
+        }
+        // `slice::from_raw_parts` allows no more bytes than this.
+        if len > isize::MAX as usize / buffer.size {
+            return None;
+        }
+        buffer.len = len;
+        Some(())
+    }
+
+    #[inline(always)]
+    fn require(&mut self, condition: i64, _message: &'static str) -> Option<()> {
+        (condition == 1).then_some(())
+    }
+}
+
+/// The second tier, once its operands are known to be well-formed.
+pub struct Slow<'a, 'f>(pub(crate) &'a mut Call<'f>);
+
+impl<'f> Decoder<'f> for Slow<'_, 'f> {
+    fn param<P: Param<'f>>(&self, plan: &'static Plan, i: usize, name: &'static str) -> Option<P::Stored> {
+        P::decode(&source::<P>(self.0.frame, plan, i, name))
+    }
+
+    fn optional<P: Param<'f>>(&self, plan: &'static Plan, i: usize, name: &'static str) -> Option<Option<P::Stored>> {
+        optional::<P>(self.0.frame, plan, i, name)
+    }
+
+    fn buffer<P: Platform, B: BufferParam<'f, P>>(&self, _plan: &'static Plan, _i: usize) -> Option<Buf<'f>> {
+        Some(Buf::EMPTY)
+    }
+
+    fn dim(&self, _plan: &'static Plan, d: usize) -> Option<i64> {
+        Some(self.0.dims[d])
+    }
+
+    fn invoke<O: Operation, const N: usize>(
+        self,
+        _buffers: [Buf<'f>; N],
+        values: &[i64],
+        f: impl FnMut([Buf<'f>; N]) -> Finish,
+    ) -> Option<Finish> {
+        Some(match self.0.admit(values, O::Platform::HOST_MEMORY) {
+            Ok(true) => {
+                let buffers = std::array::from_fn(|k| self.0.buffers[k].at(self.0.buffers[k].data));
+                batch::for_each(&self.0.axes, buffers, f)
+            }
+            // An empty batch has no element to call the function for.
+            Ok(false) => Ok(()),
+            Err(error) => Err(error),
+        })
+    }
+}

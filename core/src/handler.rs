@@ -1,0 +1,269 @@
+//! What `#[ffi_handler]` implements for a function, and the entry point that XLA calls.
+
+use std::any::Any;
+use std::ffi::c_void;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::ptr;
+
+use serde_json::Value as Json;
+
+use crate::abi::{Frame, List};
+use crate::decode::{Decoder, Fast};
+use crate::error::{Error, ErrorCode};
+use crate::plan::{Instance, Plan, Selector, Spec};
+use crate::platform::Platform;
+use crate::shape::{Sink, Sizes, Text, Trees};
+use crate::slow::{self, ShapeCheck};
+use crate::sys::{XLA_FFI_CallFrame, XLA_FFI_Error};
+
+/// How a handler meets leading axes beyond its core dims.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Batch {
+    /// The function is called once for each batch element.
+    Each,
+    /// The function is called once and sees the leading axes.
+    Whole,
+    /// There must be none.
+    None,
+}
+
+impl Batch {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Batch::Each => "each",
+            Batch::Whole => "whole",
+            Batch::None => "none",
+        }
+    }
+}
+
+/// A reference to a rule's definition.
+pub type Rule = fn() -> &'static OpInfo;
+
+/// The reverse-mode rule.
+pub struct Vjp {
+    /// Returns the primal results and the residuals; absent if there are no residuals.
+    pub fwd: Option<Rule>,
+    /// Returns the cotangents of the inputs.
+    pub bwd: Rule,
+}
+
+/// What the macro knows of a handler, whatever its dtypes.
+pub struct OpInfo {
+    /// The function's name.
+    pub name: &'static str,
+    /// The module's path, beginning with the crate.
+    pub module: &'static str,
+    /// The function's documentation.
+    pub doc: &'static str,
+    /// The target's name, if it is not `<crate>.<name>`.
+    pub target: Option<&'static str>,
+    /// How batch axes are met.
+    pub batch: Batch,
+    /// Whether a CUDA handler may be captured into a graph.
+    pub command_buffer: bool,
+    /// The names of the dims.
+    pub dims: &'static [&'static str],
+    /// The attributes that stand in shapes, by the names XLA carries.
+    pub shape_attrs: &'static [&'static str],
+    /// The reverse-mode rule.
+    pub vjp: Option<Vjp>,
+    /// The forward-mode rule.
+    pub jvp: Option<Rule>,
+}
+
+/// A handler, whatever its dtypes.
+pub trait Operation: Sized + 'static {
+    /// Where it runs.
+    type Platform: Platform;
+    /// Its definition.
+    const INFO: &'static OpInfo;
+
+    /// Tells a reader each buffer's dims and each condition. `values` are the dims, then the attributes in shapes.
+    fn shapes<S: Sink>(sink: &mut S, values: &[S::V]) -> Option<()>;
+}
+
+/// A handler for one choice of dtypes: `G` is the tuple of its type parameters.
+pub trait Kernel<G>: Operation {
+    /// Its parameters.
+    const PARAMS: &'static [Spec];
+    /// Where they stand in a call frame.
+    const PLAN: Plan;
+
+    /// Decodes every parameter and calls the function. `None` where the decoder leaves the call to the slow tier, or
+    /// found an attribute whose type refuses it; the function has not been called then.
+    fn run<'f, D: Decoder<'f>>(decoder: D) -> Option<Finish>;
+    /// The defaults of attributes, by the names XLA carries.
+    fn defaults() -> Vec<(&'static str, Json)>;
+}
+
+/// A handler with its dtypes.
+pub trait Handler: Operation {
+    /// Every choice of dtypes.
+    const INSTANCES: &'static [Instance];
+
+    /// Chooses an instance and runs it.
+    fn dispatch(cx: Cx<'_>) -> Returned;
+}
+
+/// What the user's function made of a call.
+pub type Finish = Result<(), Error>;
+
+/// What XLA gets: null for success.
+pub type Returned = *mut XLA_FFI_Error;
+
+/// A call, as an expansion sees it.
+#[derive(Clone, Copy)]
+pub struct Cx<'f>(pub(crate) Frame<'f>);
+
+impl Cx<'_> {
+    /// Whether the dtypes of this call are those of the `k`-th instance.
+    #[inline(always)]
+    pub fn selects(self, selector: &Selector, k: usize) -> bool {
+        let mut s = 0;
+        while s < selector.len {
+            let (list, slot) = selector.buffers[s];
+            match self.0.buffer(list, slot as usize) {
+                Some(buffer) if buffer.dtype == selector.codes[k][s] => {}
+                _ => return false,
+            }
+            s += 1;
+        }
+        true
+    }
+}
+
+/// Runs one instance of a handler: the fast tier, then, for batches and mistakes, the slow one.
+#[inline(always)]
+pub fn run<K: Kernel<G>, G>(cx: Cx<'_>) -> Returned {
+    // With optional attributes a call may have fewer: the slow tier takes it.
+    let fast = if cx.0.counts() == const { K::PLAN.counts } { K::run(Fast(cx.0)) } else { None };
+    match fast {
+        Some(Ok(())) => ptr::null_mut(),
+        Some(Err(error)) => fail(cx.0, K::INFO, error),
+        None => slow::run(cx.0, const { &crate::plan::instance::<K, G>() }),
+    }
+}
+
+/// No instance has the dtypes of this call.
+#[cold]
+#[inline(never)]
+pub fn no_instance<H: Handler>(cx: Cx<'_>) -> Returned {
+    slow::refuse(cx.0, H::INSTANCES)
+}
+
+/// The user's error, under the operation's name.
+#[cold]
+#[inline(never)]
+pub(crate) fn fail(frame: Frame<'_>, info: &OpInfo, error: Error) -> Returned {
+    let error = error.prefixed(format_args!("{}: ", info.name));
+    frame.error(error.code(), error.message())
+}
+
+/// The definition's shape rule, as the functions that read it without knowing the handler's type.
+pub struct Shapes {
+    pub(crate) check: for<'a, 'b> fn(&mut Sizes<ShapeCheck<'a, 'b>>, &[i64]) -> Option<()>,
+    pub(crate) text: fn(&mut Text, &[String]) -> Option<()>,
+    pub(crate) trees: fn(&mut Trees, &[Json]) -> Option<()>,
+}
+
+impl Shapes {
+    pub(crate) const fn of<O: Operation>() -> Self {
+        Shapes {
+            check: |sink, values| O::shapes(sink, values),
+            text: |sink, values| O::shapes(sink, values),
+            trees: |sink, values| O::shapes(sink, values),
+        }
+    }
+}
+
+/// A handler in the registry.
+pub struct HandlerDef {
+    pub(crate) info: &'static OpInfo,
+    pub(crate) platform: &'static str,
+    pub(crate) instances: &'static [Instance],
+    pub(crate) execute: unsafe extern "C" fn(*mut XLA_FFI_CallFrame) -> *mut XLA_FFI_Error,
+}
+
+inventory::collect!(HandlerDef);
+
+impl HandlerDef {
+    /// The definition of a handler.
+    pub const fn of<H: Handler>() -> Self {
+        HandlerDef {
+            info: H::INFO,
+            platform: <H::Platform as Platform>::NAME,
+            instances: H::INSTANCES,
+            execute: entry::<H>,
+        }
+    }
+
+    /// The name under which XLA knows it: as the author says, or `<crate>.<function>`.
+    pub fn target(&self) -> String {
+        match self.info.target {
+            Some(target) => target.to_owned(),
+            None => format!("{}.{}", self.info.crate_name(), self.info.name),
+        }
+    }
+
+    /// The function's path: unique in a library, so rules refer to it.
+    pub fn id(&self) -> String {
+        self.info.id()
+    }
+}
+
+impl OpInfo {
+    pub(crate) fn crate_name(&self) -> &'static str {
+        self.module.split("::").next().unwrap_or(self.module)
+    }
+
+    pub(crate) fn id(&self) -> String {
+        format!("{}::{}", self.module, self.name)
+    }
+}
+
+/// What XLA calls. Panics stop here.
+///
+/// # Safety
+///
+/// `frame` is a call frame as `c_api.h` describes it, valid for the call (UNSAFE.md, clause F).
+pub(crate) unsafe extern "C" fn entry<H: Handler>(frame: *mut XLA_FFI_CallFrame) -> *mut XLA_FFI_Error {
+    // SAFETY: F1: as the caller promises.
+    let frame = unsafe { Frame::new(frame) };
+    if frame.answer_metadata(H::INFO.command_buffer) {
+        return ptr::null_mut();
+    }
+    match catch_unwind(AssertUnwindSafe(|| H::dispatch(Cx(frame)))) {
+        Ok(returned) => returned,
+        Err(payload) => panicked(frame, H::INFO, payload),
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn panicked(frame: Frame<'_>, info: &OpInfo, payload: Box<dyn Any + Send>) -> Returned {
+    let text = match (payload.downcast_ref::<&str>(), payload.downcast_ref::<String>()) {
+        (Some(text), _) => text,
+        (None, Some(text)) => text.as_str(),
+        (None, None) => "the panic has no message",
+    };
+    let returned = frame.error(ErrorCode::Internal, &format!("{}: panicked: {text}", info.name));
+    // A payload may panic again when it is dropped, and a second one must not leave this function.
+    if let Err(second) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
+        std::mem::forget(second);
+    }
+    returned
+}
+
+/// Used where a position is a result's or an operand's.
+pub(crate) fn place(list: List) -> &'static str {
+    match list {
+        List::Args => "argument",
+        List::Rets => "result",
+    }
+}
+
+/// The address of a handler's stage, for tables of C pointers.
+pub(crate) fn address(handler: unsafe extern "C" fn(*mut XLA_FFI_CallFrame) -> *mut XLA_FFI_Error) -> *const c_void {
+    handler as *const c_void
+}

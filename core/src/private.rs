@@ -1,0 +1,61 @@
+//! What expansions of `#[ffi_handler]` call. Not part of the public API; may change in any version.
+#![forbid(unsafe_code)]
+
+pub use std::module_path;
+pub use std::option::Option::{self, None, Some};
+pub use std::vec;
+pub use std::vec::Vec;
+
+pub use inventory;
+pub use serde_json::Value as Json;
+
+pub use crate::attr::ShapeAttr;
+pub use crate::buffer::Buf;
+pub use crate::decode::Decoder;
+pub use crate::handler::{
+    Batch, Cx, Finish, Handler, HandlerDef, Kernel, OpInfo, Operation, Returned, Vjp, no_instance, run,
+};
+pub use crate::plan::{Instance, Plan, Selector, Spec, buffer, dim, instance, param, plan, select};
+pub use crate::platform::{Cpu, Cuda};
+pub use crate::shape::{Algebra, Sink};
+
+use crate::error::Outcome;
+use crate::param::{FromDim, Param};
+
+/// The parameter for one call of the function.
+#[inline(always)]
+pub fn lend<'f, P: Param<'f>>(stored: &'f mut P::Stored) -> P {
+    P::lend(stored)
+}
+
+/// The parameter for one call of the function, or its default.
+#[inline(always)]
+pub fn lend_or<'f, P: Param<'f>>(stored: &'f mut Option<P::Stored>, default: impl FnOnce() -> P) -> P {
+    match stored {
+        Some(stored) => P::lend(stored),
+        None => default(),
+    }
+}
+
+/// The value of an attribute in a shape.
+#[inline(always)]
+pub fn shape_attr<A: ShapeAttr>(value: A) -> i64 {
+    value.shape_value()
+}
+
+/// The value of a `#[dim]` parameter.
+#[inline(always)]
+pub fn from_dim<N: FromDim>(size: i64) -> N {
+    N::from_dim(size)
+}
+
+/// What the function returned.
+#[inline(always)]
+pub fn finish<O: Outcome>(outcome: O) -> Finish {
+    outcome.finish()
+}
+
+/// A default, for the manifest.
+pub fn json<'f, P: Param<'f>>(default: P) -> Json {
+    default.to_json()
+}

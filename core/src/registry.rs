@@ -1,0 +1,152 @@
+//! The handlers that were linked into this library, and the two C symbols through which a host finds them.
+//!
+//! The symbols are leaf shims over functions of this crate: where two libraries share one namespace, a symbol that
+//! called another could reach the wrong library's.
+
+use std::ffi::{CString, c_char, c_void};
+use std::ptr;
+use std::sync::OnceLock;
+
+use crate::handler::{HandlerDef, address};
+use crate::manifest;
+use crate::sys::*;
+
+/// Every handler of this library, in the order of their paths.
+pub fn handlers() -> &'static [&'static HandlerDef] {
+    static HANDLERS: OnceLock<Vec<&'static HandlerDef>> = OnceLock::new();
+    HANDLERS.get_or_init(|| {
+        let mut defs: Vec<_> = inventory::iter::<HandlerDef>.into_iter().collect();
+        // The linker's order means nothing.
+        defs.sort_by_key(|def| (def.id(), def.platform));
+        defs
+    })
+}
+
+/// The manifest as a C struct. The first four bytes are its version, for ever.
+#[repr(C)]
+pub struct Manifest {
+    version: u32,
+    reserved: u32,
+    json: *const c_char,
+    json_len: usize,
+    handlers: *const ManifestHandler,
+    num_handlers: usize,
+}
+
+/// One handler of the table. Names are C strings; a stage that the handler does not have is null.
+#[repr(C)]
+pub struct ManifestHandler {
+    target: *const c_char,
+    platform: *const c_char,
+    instantiate: *const c_void,
+    prepare: *const c_void,
+    initialize: *const c_void,
+    execute: *const c_void,
+}
+
+/// What the manifest points at, kept for the life of the process.
+struct Owned {
+    manifest: Manifest,
+    _json: String,
+    _handlers: Vec<ManifestHandler>,
+    _names: Vec<CString>,
+}
+
+// SAFETY: R1: never written after it is made, and what it points at lives beside it.
+unsafe impl Send for Owned {}
+// SAFETY: R1: never written after it is made.
+unsafe impl Sync for Owned {}
+
+fn manifest() -> *const Manifest {
+    static MANIFEST: OnceLock<Owned> = OnceLock::new();
+    let owned = MANIFEST.get_or_init(|| {
+        let defs = handlers();
+        let json = manifest::json(defs).to_string();
+        let mut names = Vec::new();
+        let mut c_string = |text: &str| {
+            // An interior NUL would be an author's `target = "a\0b"`; the loader compares it with the JSON and refuses.
+            let name = CString::new(text).unwrap_or_default();
+            let pointer = name.as_ptr();
+            names.push(name);
+            pointer
+        };
+        let table: Vec<ManifestHandler> = defs
+            .iter()
+            .map(|def| ManifestHandler {
+                target: c_string(&def.target()),
+                platform: c_string(def.platform),
+                instantiate: ptr::null(),
+                prepare: ptr::null(),
+                initialize: ptr::null(),
+                execute: address(def.execute),
+            })
+            .collect();
+        Owned {
+            manifest: Manifest {
+                version: manifest::VERSION,
+                reserved: 0,
+                json: json.as_ptr().cast(),
+                json_len: json.len(),
+                handlers: table.as_ptr(),
+                num_handlers: table.len(),
+            },
+            _json: json,
+            _handlers: table,
+            _names: names,
+        }
+    });
+    &owned.manifest
+}
+
+/// Registers every handler of `platform` with a runtime, for hosts that have its API table; null, or the first refusal.
+///
+/// # Safety
+///
+/// `api` is the runtime's table (UNSAFE.md, clause F5).
+unsafe fn register_all(api: *const XLA_FFI_Api, platform: &str) -> *mut XLA_FFI_Error {
+    let span = |text: &str| XLA_FFI_ByteSpan { ptr: text.as_ptr().cast(), len: text.len() };
+    for def in handlers().iter().filter(|def| def.platform.eq_ignore_ascii_case(platform)) {
+        let target = def.target();
+        let mut args = XLA_FFI_Handler_Register_Args {
+            struct_size: XLA_FFI_Handler_Register_Args_STRUCT_SIZE,
+            extension_start: ptr::null_mut(),
+            name: span(&target),
+            platform: span(platform),
+            bundle: XLA_FFI_Handler_Bundle {
+                instantiate: None,
+                prepare: None,
+                initialize: None,
+                execute: Some(def.execute),
+            },
+            traits: if def.info.command_buffer { XLA_FFI_HANDLER_TRAITS_COMMAND_BUFFER_COMPATIBLE } else { 0 },
+        };
+        // SAFETY: F5: as the caller promises.
+        let register = unsafe { (*api).XLA_FFI_Handler_Register };
+        // SAFETY: F5: the struct is as the API describes it; names are copied.
+        let error = unsafe { register(&mut args) };
+        if !error.is_null() {
+            return error;
+        }
+    }
+    ptr::null_mut()
+}
+
+/// The library's manifest. Lives as long as the library.
+#[unsafe(no_mangle)]
+pub extern "C" fn oxidax_manifest() -> *const Manifest {
+    manifest()
+}
+
+/// Registers every handler of `platform` ("cpu", "CUDA") with the runtime that `api` belongs to. Null for success.
+///
+/// # Safety
+///
+/// `api` is an `XLA_FFI_Api` of any version, `platform` a C string.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn oxidax_register_all(api: *const XLA_FFI_Api, platform: *const c_char) -> *mut XLA_FFI_Error {
+    // SAFETY: R2: a C string, as the caller promises.
+    let platform = unsafe { std::ffi::CStr::from_ptr(platform) };
+    // A platform that is not UTF-8 is the platform of no handler.
+    // SAFETY: F5: as the caller promises.
+    unsafe { register_all(api, platform.to_str().unwrap_or_default()) }
+}

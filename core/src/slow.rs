@@ -1,0 +1,488 @@
+//! The second tier of a call: batches and mistakes. Shared by all handlers, driven by their [`Instance`] data.
+//!
+//! It looks at everything before it gives up, so that one message holds all that is wrong with a call.
+#![forbid(unsafe_code)]
+
+use std::fmt::Write;
+use std::marker::PhantomData;
+use std::ptr;
+
+use crate::abi::{self, Frame, List};
+use crate::batch::{Axes, MAX_BATCH_AXES};
+use crate::buffer::Buf;
+use crate::decode::Slow;
+use crate::dtype::DType;
+use crate::error::{Error, ErrorCode};
+use crate::handler::{Batch, Returned, fail, place};
+use crate::param::{AttrType, Role, Source};
+use crate::plan::{Instance, Kind, MAX_DIMS, MAX_PARAMS, Spec};
+use crate::shape::{POISON, SizeVisitor, Sizes, Text};
+use crate::sys::XLA_FFI_Buffer;
+
+/// A call that the first tier did not take.
+#[cold]
+#[inline(never)]
+pub(crate) fn run(frame: Frame<'_>, instance: &'static Instance) -> Returned {
+    let mut call = Call::new(frame, instance);
+    let operands = call.operands(std::slice::from_ref(instance));
+    if !call.problems.is_empty() {
+        call.explain_shapes(operands);
+        return fail(frame, instance.info, call.report());
+    }
+    match (instance.step)(Slow(&mut call)) {
+        Some(Ok(())) => ptr::null_mut(),
+        Some(Err(error)) => fail(frame, instance.info, error),
+        // Every attribute was accepted above; a type that changes its mind is its author's.
+        None => fail(frame, instance.info, Error::internal("an attribute's type did not decode what it had accepted")),
+    }
+}
+
+/// A call whose dtypes are those of no instance.
+#[cold]
+#[inline(never)]
+pub(crate) fn refuse(frame: Frame<'_>, instances: &'static [Instance]) -> Returned {
+    let mut call = Call::new(frame, &instances[0]);
+    let operands = call.operands(instances);
+    if call.problems.is_empty() {
+        // Each dtype is fine by itself, but not with the others.
+        let mut text = "no instance takes these dtypes together; the instances are ".to_owned();
+        for (i, instance) in instances.iter().enumerate() {
+            let buffers = instance.specs.iter().filter_map(|spec| match spec.kind {
+                Kind::Buffer { dtype, .. } => Some(format!("{}: {}", spec.name, dtype.name())),
+                _ => None,
+            });
+            let separator = if i == 0 { "" } else { ", " };
+            let _ = write!(text, "{separator}({})", buffers.collect::<Vec<_>>().join(", "));
+        }
+        call.problems.push(text);
+    }
+    call.explain_shapes(operands);
+    fail(frame, instances[0].info, call.report())
+}
+
+/// What is known of a call so far.
+pub struct Call<'f> {
+    pub(crate) frame: Frame<'f>,
+    instance: &'static Instance,
+    /// The buffers in the order of the parameters, `count` of them.
+    pub(crate) buffers: [Buf<'f>; MAX_PARAMS],
+    count: usize,
+    /// Of each buffer: its parameter, and how many of its leading dims are batch axes.
+    origin: [(usize, usize); MAX_PARAMS],
+    pub(crate) dims: [i64; MAX_DIMS],
+    pub(crate) axes: Axes,
+    problems: Vec<String>,
+}
+
+/// Whether the operands are well enough formed to speak of their dims.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Operands {
+    HaveDims,
+    Broken,
+}
+
+impl<'f> Call<'f> {
+    fn new(frame: Frame<'f>, instance: &'static Instance) -> Self {
+        Call {
+            frame,
+            instance,
+            buffers: [const { Buf::EMPTY }; MAX_PARAMS],
+            count: 0,
+            origin: [(0, 0); MAX_PARAMS],
+            dims: [0; MAX_DIMS],
+            axes: Axes::NONE,
+            problems: Vec::new(),
+        }
+    }
+
+    fn report(&mut self) -> Error {
+        Error::invalid_argument(std::mem::take(&mut self.problems).join("; "))
+    }
+
+    /// Looks at each operand, result and attribute by itself. `instances` are those whose dtypes are welcome.
+    fn operands(&mut self, instances: &'static [Instance]) -> Operands {
+        let mut operands = Operands::HaveDims;
+        let [args, rets, _] = self.frame.counts();
+        let [expected_args, expected_rets, _] = self.instance.plan.counts;
+        for (word, expected, got) in [("argument", expected_args, args), ("result", expected_rets, rets)] {
+            if expected != got {
+                let plural = if expected == 1 { "" } else { "s" };
+                self.problems.push(format!("expected {expected} {word}{plural}, got {got}"));
+                operands = Operands::Broken;
+            }
+        }
+        for (i, spec) in self.instance.specs.iter().enumerate() {
+            match &spec.kind {
+                Kind::Buffer { .. } => {
+                    if !self.buffer(i, spec, instances) {
+                        operands = Operands::Broken;
+                    }
+                }
+                Kind::Attribute { ty, optional, accepts } => self.attribute(spec, *ty, *optional, *accepts),
+                Kind::Context { accepts } => {
+                    if !accepts(&Source { frame: self.frame, attr: None }) {
+                        self.problems.push(format!("{:?}: the runtime does not supply this here", spec.name));
+                    }
+                }
+                Kind::Dim => {}
+            }
+        }
+        for name in self.frame.attr_names() {
+            let known = |spec: &Spec| spec.role == Role::Attribute && spec.name.as_bytes() == name;
+            if !self.instance.specs.iter().any(known) {
+                self.problems.push(format!("attribute {:?}: unknown", String::from_utf8_lossy(name)));
+            }
+        }
+        if operands == Operands::HaveDims {
+            for d in 0..self.instance.info.dims.len() {
+                let from = self.instance.plan.dims[d];
+                let Some(buffer) = self.frame.buffer(from.list, from.slot as usize) else { return Operands::Broken };
+                let dims = abi::dims(buffer);
+                self.dims[d] = dims[dims.len() - from.core as usize + from.axis as usize];
+            }
+        }
+        operands
+    }
+
+    fn attribute(&mut self, spec: &Spec, ty: AttrType, optional: bool, accepts: fn(&Source<'_>) -> bool) {
+        let source = Source { frame: self.frame, attr: self.frame.attr_find(spec.name) };
+        let expected = match ty {
+            AttrType::Scalar { dtype, wire: None } => dtype.name().to_owned(),
+            AttrType::Scalar { dtype, wire: Some(wire) } => format!("{} (as array of {})", dtype.name(), wire.name()),
+            AttrType::Array { dtype, wire: None } => format!("array of {}", dtype.name()),
+            AttrType::Array { dtype, wire: Some(wire) } => format!("array of {} (as {})", dtype.name(), wire.name()),
+            AttrType::String => "string".to_owned(),
+            AttrType::Context => return,
+        };
+        match source.attr {
+            None if optional => {}
+            None => self.problems.push(format!("attribute {:?}: missing, expected {expected}", spec.name)),
+            Some(_) if accepts(&source) => {}
+            Some(value) => {
+                self.problems.push(format!("attribute {:?}: expected {expected}, got {}", spec.name, value.describe()));
+            }
+        }
+    }
+
+    /// Decodes a buffer parameter; false if its dims cannot be spoken of.
+    fn buffer(&mut self, i: usize, spec: &'static Spec, instances: &'static [Instance]) -> bool {
+        let plan = self.instance.plan;
+        let found = match spec.role {
+            Role::Argument => self.memory(List::Args, plan.slots[i], i, spec, instances),
+            Role::Result => self.memory(List::Rets, plan.slots[i], i, spec, instances),
+            Role::InOut => {
+                let operand = self.memory(List::Args, plan.slots[i], i, spec, instances);
+                let result = self.memory(List::Rets, plan.result_slots[i], i, spec, instances);
+                operand.zip(result).and_then(|(operand, mut result)| {
+                    if operand.dims != result.dims {
+                        self.problems.push(format!(
+                            "argument {} {:?}: expected {} as result {}, which shares its memory, got {}",
+                            plan.slots[i],
+                            spec.name,
+                            tuple(result.dims),
+                            plan.result_slots[i],
+                            tuple(operand.dims)
+                        ));
+                        return None;
+                    }
+                    result.source = operand.data;
+                    Some(result)
+                })
+            }
+            Role::Attribute | Role::Context | Role::Dim => None,
+        };
+        let k = self.count;
+        self.count += 1;
+        let Some(buffer) = found else { return false };
+        self.origin[k] = (i, buffer.dims.len() - plan.cores[i] as usize);
+        self.buffers[k] = buffer;
+        true
+    }
+
+    fn memory(
+        &mut self,
+        list: List,
+        slot: u16,
+        i: usize,
+        spec: &'static Spec,
+        instances: &'static [Instance],
+    ) -> Option<Buf<'f>> {
+        let Kind::Buffer { dtype, align, .. } = spec.kind else { return None };
+        let core = self.instance.plan.cores[i] as usize;
+        let head = format_args!("{} {slot} {:?}", place(list), spec.name).to_string();
+        let Some(buffer) = self.frame.buffer(list, slot as usize) else {
+            let [args, rets, _] = self.frame.counts();
+            let count = if list == List::Args { args } else { rets };
+            if i64::from(slot) < count {
+                self.problems.push(format!("{head}: expected a buffer"));
+            } // else the wrong number of them has been told
+            return None;
+        };
+        let mut welcome: Vec<DType> = Vec::new();
+        for instance in instances {
+            if let Kind::Buffer { dtype, .. } = instance.specs[i].kind
+                && !welcome.contains(&dtype)
+            {
+                welcome.push(dtype);
+            }
+        }
+        if !welcome.iter().any(|dtype| dtype.code() == buffer.dtype) {
+            let names: Vec<_> = welcome.iter().map(|dtype| dtype.name()).collect();
+            self.problems.push(format!("{head}: expected {}, got {}", names.join(" or "), DType::name_of(buffer.dtype)));
+        }
+        self.check_rank(&head, buffer, core)?;
+        let mut data: *mut u8 = buffer.data.cast();
+        if !(data.addr()).is_multiple_of(align) {
+            self.problems.push(format!("{head}: its memory is not aligned to {align} bytes"));
+        }
+        let dims = abi::dims(buffer);
+        if data.is_null() {
+            if !dims.contains(&0) {
+                self.problems.push(format!("{head}: it has no memory"));
+            }
+            // A slice of no elements has an address too.
+            data = ptr::without_provenance_mut(align);
+        }
+        let writes = list == List::Rets;
+        Some(Buf { data, source: ptr::null(), dims, len: 0, size: dtype.size(), writes, _memory: PhantomData })
+    }
+
+    fn check_rank(&mut self, head: &str, buffer: &XLA_FFI_Buffer, core: usize) -> Option<()> {
+        let rank = buffer.rank;
+        let (fits, or_more) = match self.instance.info.batch {
+            Batch::None => (rank == core as i64, ""),
+            Batch::Each | Batch::Whole => (rank >= core as i64, " or more"),
+        };
+        if !fits {
+            let why = if or_more.is_empty() { " (`batch = none`)" } else { "" };
+            self.problems.push(format!("{head}: expected rank {core}{or_more}{why}, got {rank}"));
+            return None;
+        }
+        let dims = abi::dims(buffer);
+        if dims.iter().any(|&dim| dim < 0) {
+            self.problems.push(format!("{head}: a dim is negative: {}", tuple(dims)));
+            return None;
+        }
+        Some(())
+    }
+
+    /// With other problems at hand, looks at the shapes as well, if anything can be said of them.
+    fn explain_shapes(&mut self, operands: Operands) {
+        if operands == Operands::Broken {
+            return;
+        }
+        let info = self.instance.info;
+        let mut values = self.dims[..info.dims.len()].to_vec();
+        let defaults = (self.instance.defaults)();
+        for &name in info.shape_attrs {
+            let value = match self.frame.attr_find(name) {
+                Some(attr) => attr.integer(),
+                None => defaults.iter().find(|(n, _)| *n == name).and_then(|(_, default)| {
+                    default.as_bool().map(i64::from).or_else(|| default.as_i64())
+                }),
+            };
+            match value {
+                Some(value) => values.push(value),
+                None => return,
+            }
+        }
+        self.check_shapes(&values);
+        if self.buffers[..self.count].iter().all(|buffer| buffer.size != 0) {
+            self.check_batch();
+        }
+    }
+
+    fn check_shapes(&mut self, values: &[i64]) {
+        let check = self.instance.shapes.check;
+        // Every problem is noted; none of them ends it early.
+        let _ = check(&mut Sizes(ShapeCheck { call: self, condition: 0 }), values);
+    }
+
+    /// The last checks before the user's function is called, and the copies for in-outs. False if the batch is empty.
+    ///
+    /// # Errors
+    ///
+    /// Everything that is wrong with the shapes, the batch axes or the memory.
+    pub(crate) fn admit(&mut self, values: &[i64], host_memory: bool) -> Result<bool, Error> {
+        self.check_shapes(values);
+        if self.problems.is_empty() {
+            self.check_batch();
+        }
+        if self.problems.is_empty() {
+            self.check_memory();
+        }
+        if !self.problems.is_empty() {
+            return Err(self.report());
+        }
+        for (k, buffer) in self.buffers[..self.count].iter_mut().enumerate() {
+            if buffer.needs_copy() && buffer.bytes() != 0 {
+                if !host_memory {
+                    let spec = &self.instance.specs[self.origin[k].0];
+                    return Err(Error::new(
+                        ErrorCode::Unimplemented,
+                        format!("{:?}: XLA gave the operand and the result of this `InOut` memory of their own on a device", spec.name),
+                    ));
+                }
+                buffer.copy_source();
+            }
+            buffer.source = ptr::null();
+        }
+        if self.instance.info.batch == Batch::Whole {
+            return Ok(true);
+        }
+        for k in 0..self.count {
+            let buffer = &mut self.buffers[k];
+            let (leading, core) = buffer.dims.split_at(self.origin[k].1);
+            buffer.dims = core;
+            buffer.len = core.iter().product::<i64>() as usize;
+            let bytes = buffer.bytes();
+            self.axes.set_strides(k, leading, bytes);
+        }
+        Ok(!self.axes.shape[..self.axes.rank].contains(&0))
+    }
+
+    /// The batch axes of the `k`-th buffer.
+    fn leading(&self, k: usize) -> &'f [i64] {
+        &self.buffers[k].dims[..self.origin[k].1]
+    }
+
+    /// The batch's shape is that of the results; the leading axes of an operand have its sizes, or 1, right-aligned.
+    fn check_batch(&mut self) {
+        let Some(first) = (0..self.count).find(|&k| self.buffers[k].writes) else { return };
+        let batch = self.leading(first);
+        if batch.len() > MAX_BATCH_AXES && self.instance.info.batch == Batch::Each {
+            self.problems.push(format!("{} batch axes: at most {MAX_BATCH_AXES} are supported", batch.len()));
+            return;
+        }
+        for k in 0..self.count {
+            let (i, rank) = self.origin[k];
+            let own = self.leading(k);
+            let aligned = batch.len().checked_sub(rank).map(|skip| batch[skip..].iter().zip(own));
+            let fits = match aligned {
+                Some(mut pairs) if !self.buffers[k].writes => pairs.all(|(&b, &o)| o == b || o == 1),
+                _ => own == batch,
+            };
+            if !fits {
+                let spec = &self.instance.specs[i];
+                let (list, slot) = match spec.role {
+                    Role::InOut => (List::Rets, self.instance.plan.result_slots[i]),
+                    Role::Result => (List::Rets, self.instance.plan.slots[i]),
+                    _ => (List::Args, self.instance.plan.slots[i]),
+                };
+                self.problems.push(format!(
+                    "{} {slot} {:?}: its batch axes {} do not fit the batch {}",
+                    place(list),
+                    spec.name,
+                    tuple(own),
+                    tuple(batch)
+                ));
+            }
+            let buffer = &mut self.buffers[k];
+            let total = buffer.dims.iter().try_fold(1usize, |n, &dim| n.checked_mul(dim as usize));
+            match total {
+                Some(len) if len <= isize::MAX as usize / buffer.size => buffer.len = len,
+                _ => {
+                    let name = self.instance.specs[i].name;
+                    self.problems.push(format!("{name:?}: {} has more elements than memory can hold", tuple(buffer.dims)));
+                }
+            }
+        }
+        if self.instance.info.batch == Batch::Each {
+            self.axes.rank = batch.len();
+            for (size, &dim) in self.axes.shape.iter_mut().zip(batch) {
+                *size = dim as usize;
+            }
+        }
+    }
+
+    fn check_memory(&mut self) {
+        let name = |k: usize| self.instance.specs[self.origin[k].0].name;
+        for a in 0..self.count {
+            if self.buffers[a].is_torn() {
+                self.problems.push(format!("{:?}: its operand and its result share a part of their memory", name(a)));
+            }
+            for b in a + 1..self.count {
+                if self.buffers[a].conflicts(&self.buffers[b]) {
+                    self.problems.push(format!(
+                        "{:?} and {:?} share memory, and one of them is a result: only `InOut` may do that",
+                        name(a),
+                        name(b)
+                    ));
+                }
+            }
+        }
+    }
+
+    fn text(&self) -> Text {
+        let info = self.instance.info;
+        let names: Vec<String> = info.dims.iter().chain(info.shape_attrs).map(|&name| name.to_owned()).collect();
+        let mut text = Text::default();
+        let _ = (self.instance.shapes.text)(&mut text, &names);
+        text
+    }
+}
+
+/// Compares the dims of a call with the shape rule, and notes every difference.
+pub struct ShapeCheck<'a, 'f> {
+    call: &'a mut Call<'f>,
+    condition: usize,
+}
+
+impl SizeVisitor for ShapeCheck<'_, '_> {
+    fn buffer<const R: usize>(&mut self, k: usize, dims: [i64; R]) -> Option<()> {
+        self.compare(k, &dims);
+        Some(())
+    }
+
+    fn require(&mut self, condition: i64, message: &'static str) -> Option<()> {
+        let index = self.condition;
+        self.condition += 1;
+        if condition != 1 {
+            let text = &self.call.text().conditions[index];
+            let why = if condition == POISON { " has no value: it overflows or divides by zero" } else { " does not hold" };
+            self.call.problems.push(format!("{message}: `{text}`{why}"));
+        }
+        Some(())
+    }
+}
+
+impl ShapeCheck<'_, '_> {
+    fn compare(&mut self, k: usize, expected: &[i64]) {
+        let (i, batch) = self.call.origin[k];
+        let got = self.call.buffers[k].dims;
+        if got[batch..] == *expected {
+            return;
+        }
+        let instance = self.call.instance;
+        let spec = &instance.specs[i];
+        let word = if spec.role == Role::Result { "result" } else { "argument" };
+        let rule = &self.call.text().buffers[k];
+        let no_value = rule.iter().zip(expected).find(|&(_, &size)| size < 0);
+        let slot = instance.plan.slots[i];
+        self.call.problems.push(match no_value {
+            Some((rule, &POISON)) => format!(
+                "{word} {slot} {:?}: its dim `{rule}` has no value: it overflows or divides by zero",
+                spec.name
+            ),
+            Some((rule, size)) => format!("{word} {slot} {:?}: its dim `{rule}` is negative: {size}", spec.name),
+            None => {
+                let rule = format!("({})", comma(rule));
+                let sizes = tuple(expected);
+                let meaning = if rule == sizes { String::new() } else { format!("{rule} = ") };
+                format!("{word} {slot} {:?}: expected {meaning}{sizes}, got {}", spec.name, tuple(&got[batch..]))
+            }
+        });
+    }
+}
+
+/// Python's spelling of a shape.
+fn tuple(dims: &[i64]) -> String {
+    format!("({})", comma(&dims.iter().map(i64::to_string).collect::<Vec<_>>()))
+}
+
+fn comma(items: &[String]) -> String {
+    match items {
+        [one] => format!("{one},"),
+        _ => items.join(", "),
+    }
+}
