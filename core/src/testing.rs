@@ -1,1 +1,627 @@
-//! testing
+//! Calling a handler as XLA does, from Rust: a call frame made by hand.
+//!
+//! A handler's function is tested by calling it. This is for what surrounds it: checks, dtypes, batching, errors, and
+//! for attacking all of these with frames that XLA would never make.
+//!
+//! ```
+//! use oxidax::{prelude::*, testing::CallFrame};
+//!
+//! #[ffi_handler]
+//! fn double(#[shape(n)] x: &[f32], #[shape(n)] y: &mut [f32]) {
+//!     for (y, &x) in y.iter_mut().zip(x) {
+//!         *y = 2.0 * x;
+//!     }
+//! }
+//!
+//! // Two batch elements of three.
+//! let results = CallFrame::new("double").arg(&[1f32, 2., 3., 4., 5., 6.], &[2, 3]).result::<f32>(&[2, 3]).call()?;
+//! assert_eq!(results.get::<f32>(0), [2., 4., 6., 8., 10., 12.]);
+//!
+//! let error = CallFrame::new("double").arg(&[1f64], &[1]).result::<f32>(&[1]).call().unwrap_err();
+//! assert_eq!(error.message(), r#"double: argument 0 "x": expected f32, got f64"#);
+//! # Ok::<(), oxidax::Error>(())
+//! ```
+
+use std::alloc::{Layout, alloc, dealloc};
+use std::cell::Cell;
+use std::ffi::{CStr, CString, c_void};
+use std::mem;
+use std::ptr::{self, NonNull};
+
+use crate::dtype::{DType, Element, Pred};
+use crate::error::{Error, ErrorCode};
+use crate::handler::HandlerDef;
+use crate::registry;
+use crate::sys::*;
+
+/// What fills a result before the call, in the first and in the second run.
+const POISON: [u8; 2] = [0xa5, 0x5a];
+/// XLA aligns buffers so.
+const ALIGN: usize = 64;
+
+/// A handler of this program, by its function's name, its target or its path. Panics if there is not exactly one.
+pub fn handler(name: &str) -> &'static HandlerDef {
+    let named = |def: &&HandlerDef| def.info.name == name || def.target() == name || def.id() == name;
+    let mut found = registry::handlers().iter().copied().filter(named);
+    match (found.next(), found.next()) {
+        (Some(def), None) => def,
+        (None, _) => {
+            let known: Vec<_> = registry::handlers().iter().map(|def| def.id()).collect();
+            panic!("no handler {name:?} is linked in; there are {known:?}")
+        }
+        (Some(a), Some(b)) => panic!("{name:?} is {} or {}: use the path", a.id(), b.id()),
+    }
+}
+
+/// The manifest of this program's handlers, as the loader reads it.
+pub fn manifest() -> serde_json::Value {
+    crate::manifest::json(registry::handlers())
+}
+
+/// What a handler answers when XLA asks for its metadata at registration: API version and traits.
+///
+/// `minor` is the runtime's own version, or `None` for the runtimes that give no API table here.
+pub fn metadata(name: &str, minor: Option<i32>) -> (i32, i32, u32) {
+    let mut metadata = XLA_FFI_Metadata {
+        struct_size: 36,
+        api_version: XLA_FFI_Api_Version {
+            struct_size: size_of::<XLA_FFI_Api_Version>(),
+            extension_start: ptr::null_mut(),
+            major_version: -1,
+            minor_version: -1,
+        },
+        traits: u32::MAX,
+    };
+    let mut extension = XLA_FFI_Metadata_Extension {
+        extension_base: XLA_FFI_Extension_Base {
+            struct_size: size_of::<XLA_FFI_Metadata_Extension>(),
+            r#type: XLA_FFI_Extension_Metadata,
+            next: ptr::null_mut(),
+        },
+        metadata: &mut metadata,
+    };
+    let api = minor.map(api);
+    let mut frame = empty_frame(api.as_ref().map_or(ptr::null(), ptr::from_ref));
+    frame.extension_start = ptr::from_mut(&mut extension).cast();
+    // SAFETY: F1, F6: a frame as XLA makes it at registration.
+    let error = unsafe { (handler(name).execute)(&mut frame) };
+    assert!(error.is_null(), "a metadata query must not fail");
+    (metadata.api_version.major_version, metadata.api_version.minor_version, metadata.traits)
+}
+
+/// What `oxidax_register_all` registers with a runtime, as target names. `refuse` is the target that it refuses.
+///
+/// # Errors
+///
+/// The runtime's refusal.
+pub fn register_all(platform: &str, refuse: Option<&str>) -> Result<Vec<String>, Error> {
+    thread_local! {
+        static REGISTERED: Cell<(Vec<String>, Option<String>)> = const { Cell::new((Vec::new(), None)) };
+    }
+    unsafe extern "C" fn register(args: *mut XLA_FFI_Handler_Register_Args) -> *mut XLA_FFI_Error {
+        // SAFETY: F5: as the registry fills it.
+        let args = unsafe { &*args };
+        assert_eq!(args.struct_size, XLA_FFI_Handler_Register_Args_STRUCT_SIZE);
+        assert!(args.bundle.execute.is_some());
+        // SAFETY: F5: a name's bytes.
+        let name = unsafe { std::slice::from_raw_parts(args.name.ptr.cast(), args.name.len) };
+        let name = String::from_utf8_lossy(name).into_owned();
+        let (mut names, refuse) = REGISTERED.take();
+        let refused = refuse.as_deref() == Some(&name);
+        names.push(name);
+        REGISTERED.set((names, refuse));
+        if refused {
+            return TestError::leak(ErrorCode::AlreadyExists as i32, "refused");
+        }
+        ptr::null_mut()
+    }
+    REGISTERED.set((Vec::new(), refuse.map(str::to_owned)));
+    let mut api = api(XLA_FFI_API_MINOR);
+    api.XLA_FFI_Handler_Register = register;
+    let platform = CString::new(platform).unwrap_or_default();
+    // SAFETY: F5: a table and a C string of ours.
+    let error = unsafe { registry::oxidax_register_all(&api, platform.as_ptr()) };
+    let (names, _) = REGISTERED.take();
+    // SAFETY: the error is ours.
+    match unsafe { TestError::take(error) } {
+        Some(error) => Err(error),
+        None => Ok(names),
+    }
+}
+
+/// Memory of exactly so many bytes, so that a checker such as valgrind sees each byte beyond it.
+struct Memory {
+    data: NonNull<u8>,
+    layout: Layout,
+}
+
+impl Memory {
+    /// Room for `len` bytes, `shift` bytes off the alignment of XLA's buffers.
+    fn new(len: usize, shift: usize) -> Memory {
+        let layout = Layout::from_size_align((len + shift).max(1), ALIGN).expect("a size that fits");
+        // SAFETY: the layout is not of size 0.
+        let data = NonNull::new(unsafe { alloc(layout) }).expect("memory");
+        Memory { data, layout }
+    }
+}
+
+impl Drop for Memory {
+    fn drop(&mut self) {
+        // SAFETY: allocated with this layout.
+        unsafe { dealloc(self.data.as_ptr(), self.layout) };
+    }
+}
+
+/// Where an operand or result lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// In memory of its own.
+    Own,
+    /// Nowhere: a null pointer, as older runtimes give for buffers of no elements.
+    Null,
+    /// So many bytes off its alignment.
+    Shifted(usize),
+    /// In the memory of the `n`-th argument, from a byte on.
+    InArgument(usize, usize),
+    /// In the memory of the `n`-th result, from a byte on.
+    InResult(usize, usize),
+}
+
+/// An operand or result, which a test may make wrong in any way.
+#[derive(Clone, Debug)]
+pub struct Operand {
+    /// The `XLA_FFI_DataType`.
+    pub dtype: i32,
+    /// The dims.
+    pub dims: Vec<i64>,
+    /// The rank, which is the number of dims unless a test lies.
+    pub rank: i64,
+    /// The kind of operand; 1 is a buffer.
+    pub kind: i32,
+    /// Where it lies.
+    pub place: Place,
+    /// The values of an argument; for a result, as many bytes.
+    pub bytes: Vec<u8>,
+    element: usize,
+}
+
+impl Operand {
+    fn new<T: Element>(values: &[T], dims: &[i64]) -> Operand {
+        Operand {
+            dtype: T::DTYPE.code(),
+            dims: dims.to_vec(),
+            rank: dims.len() as i64,
+            kind: XLA_FFI_ArgType_BUFFER,
+            place: Place::Own,
+            bytes: bytes_of(values).to_vec(),
+            element: size_of::<T>(),
+        }
+    }
+}
+
+fn bytes_of<T: Element>(values: &[T]) -> &[u8] {
+    // SAFETY: E1: elements have no padding.
+    unsafe { std::slice::from_raw_parts(values.as_ptr().cast(), size_of_val(values)) }
+}
+
+/// An attribute's value, as XLA carries it.
+#[derive(Clone, Debug)]
+pub enum Attr {
+    /// A scalar of a dtype.
+    Scalar(i32, Vec<u8>),
+    /// An array of a dtype: its bytes and its length.
+    Array(i32, Vec<u8>, usize),
+    /// A string, which need not be UTF-8.
+    String(Vec<u8>),
+    /// A dictionary without entries.
+    Dictionary,
+}
+
+impl From<bool> for Attr {
+    fn from(value: bool) -> Attr {
+        Attr::from(Pred::new(value))
+    }
+}
+
+impl From<&str> for Attr {
+    fn from(value: &str) -> Attr {
+        Attr::String(value.as_bytes().to_vec())
+    }
+}
+
+impl<T: Element> From<T> for Attr {
+    fn from(value: T) -> Attr {
+        if T::SCALAR_ATTR { Attr::Scalar(T::DTYPE.code(), bytes_of(&[value]).to_vec()) } else { Attr::from(&[value][..]) }
+    }
+}
+
+impl<T: Element> From<&[T]> for Attr {
+    fn from(values: &[T]) -> Attr {
+        Attr::Array(T::WIRE.code(), bytes_of(values).to_vec(), size_of_val(values) / T::WIRE.size())
+    }
+}
+
+/// A call, built operand by operand in XLA's order.
+pub struct CallFrame {
+    handler: &'static HandlerDef,
+    args: Vec<Operand>,
+    rets: Vec<Operand>,
+    attrs: Vec<(String, Attr)>,
+    minor: i32,
+    stream: *mut c_void,
+}
+
+impl CallFrame {
+    /// A call of [`handler(name)`](handler) without operands.
+    pub fn new(name: &str) -> CallFrame {
+        CallFrame {
+            handler: handler(name),
+            args: Vec::new(),
+            rets: Vec::new(),
+            attrs: Vec::new(),
+            minor: XLA_FFI_API_MINOR,
+            stream: ptr::null_mut(),
+        }
+    }
+
+    /// The next argument. The dims need not fit the number of values: what they ask for beyond it is zero.
+    pub fn arg<T: Element>(mut self, values: &[T], dims: &[i64]) -> Self {
+        let mut operand = Operand::new(values, dims);
+        operand.bytes.resize(bytes(dims, size_of::<T>()), 0);
+        self.args.push(operand);
+        self
+    }
+
+    /// The next result, poisoned.
+    pub fn result<T: Element>(mut self, dims: &[i64]) -> Self {
+        let mut operand = Operand::new::<T>(&[], dims);
+        operand.bytes.resize(bytes(dims, size_of::<T>()), 0);
+        self.rets.push(operand);
+        self
+    }
+
+    /// The next argument and the next result, in one memory: an `InOut` as XLA usually honours it.
+    pub fn inout<T: Element>(self, values: &[T], dims: &[i64]) -> Self {
+        let index = self.args.len();
+        self.arg(values, dims).result::<T>(dims).tweak_last_result(|result| result.place = Place::InArgument(index, 0))
+    }
+
+    /// An attribute.
+    pub fn attr(mut self, name: &str, value: impl Into<Attr>) -> Self {
+        self.attrs.push((name.to_owned(), value.into()));
+        // XLA sorts by bytes.
+        self.attrs.sort_by(|a, b| a.0.cmp(&b.0));
+        self
+    }
+
+    /// Changes the last argument.
+    pub fn tweak_last_arg(mut self, change: impl FnOnce(&mut Operand)) -> Self {
+        change(self.args.last_mut().expect("an argument"));
+        self
+    }
+
+    /// Changes the last result.
+    pub fn tweak_last_result(mut self, change: impl FnOnce(&mut Operand)) -> Self {
+        change(self.rets.last_mut().expect("a result"));
+        self
+    }
+
+    /// The API version of the runtime.
+    pub fn minor(mut self, minor: i32) -> Self {
+        self.minor = minor;
+        self
+    }
+
+    /// The stream that the runtime has. Without one, asking for it is an error, as on the CPU.
+    pub fn stream(mut self, stream: *mut c_void) -> Self {
+        self.stream = stream;
+        self
+    }
+
+    /// Calls the handler twice, with its results poisoned differently each time.
+    ///
+    /// # Errors
+    ///
+    /// The error that the handler returned.
+    pub fn call(self) -> Result<Results, Error> {
+        let [a, b] = POISON;
+        let first = self.run(a)?;
+        let second = self.run(b)?;
+        let written = first.iter().zip(&second).zip(&self.rets).map(|((first, second), ret)| {
+            let untouched = |(x, y): (&[u8], &[u8])| x.iter().all(|&x| x == a) && y.iter().all(|&y| y == b);
+            let elements = first.chunks(ret.element).zip(second.chunks(ret.element));
+            elements.map(|pair| !untouched(pair)).collect()
+        });
+        Ok(Results { written: written.collect(), dtypes: self.rets.iter().map(|ret| ret.dtype).collect(), bytes: first })
+    }
+
+    /// One call; the bytes of the results.
+    fn run(&self, poison: u8) -> Result<Vec<Vec<u8>>, Error> {
+        let memory = |operand: &Operand| {
+            let shift = if let Place::Shifted(shift) = operand.place { shift } else { 0 };
+            Memory::new(operand.bytes.len(), shift)
+        };
+        let arg_memory: Vec<_> = self.args.iter().map(memory).collect();
+        let ret_memory: Vec<_> = self.rets.iter().map(memory).collect();
+        let address = |operand: &Operand, own: &Memory| match operand.place {
+            Place::Own => own.data.as_ptr(),
+            Place::Null => ptr::null_mut(),
+            Place::Shifted(shift) => own.data.as_ptr().wrapping_add(shift),
+            Place::InArgument(n, offset) => arg_memory[n].data.as_ptr().wrapping_add(offset),
+            Place::InResult(n, offset) => ret_memory[n].data.as_ptr().wrapping_add(offset),
+        };
+        let arg_data: Vec<_> = self.args.iter().zip(&arg_memory).map(|(o, m)| address(o, m)).collect();
+        let ret_data: Vec<_> = self.rets.iter().zip(&ret_memory).map(|(o, m)| address(o, m)).collect();
+        for (ret, memory) in self.rets.iter().zip(&ret_memory) {
+            let shift = if let Place::Shifted(shift) = ret.place { shift } else { 0 };
+            // SAFETY: the memory holds the shift and the bytes.
+            unsafe { memory.data.as_ptr().write_bytes(poison, ret.bytes.len() + shift) };
+        }
+        for ((arg, &data), memory) in self.args.iter().zip(&arg_data).zip(&arg_memory) {
+            if matches!(arg.place, Place::Own | Place::Shifted(_)) {
+                debug_assert!(data >= memory.data.as_ptr());
+                // SAFETY: the memory holds the shift and the bytes.
+                unsafe { ptr::copy_nonoverlapping(arg.bytes.as_ptr(), data, arg.bytes.len()) };
+            }
+        }
+
+        let buffers = |operands: &[Operand], data: &[*mut u8]| -> Vec<XLA_FFI_Buffer> {
+            let buffer = |(operand, data): (&Operand, &*mut u8)| XLA_FFI_Buffer {
+                struct_size: size_of::<XLA_FFI_Buffer>(),
+                extension_start: ptr::null_mut(),
+                dtype: operand.dtype,
+                data: data.cast(),
+                rank: operand.rank,
+                dims: operand.dims.as_ptr(),
+            };
+            operands.iter().zip(data).map(buffer).collect()
+        };
+        let (args, rets) = (buffers(&self.args, &arg_data), buffers(&self.rets, &ret_data));
+        let pointers = |buffers: &[XLA_FFI_Buffer]| -> Vec<*const c_void> {
+            buffers.iter().map(|buffer| ptr::from_ref(buffer).cast()).collect()
+        };
+        let (arg_pointers, ret_pointers) = (pointers(&args), pointers(&rets));
+        let kinds = |operands: &[Operand]| -> Vec<i32> { operands.iter().map(|operand| operand.kind).collect() };
+        let (arg_kinds, ret_kinds) = (kinds(&self.args), kinds(&self.rets));
+
+        let attrs: Vec<FrameAttr> = self.attrs.iter().map(|(name, value)| FrameAttr::new(name, value)).collect();
+        let attr_kinds: Vec<_> = attrs.iter().map(|attr| attr.kind).collect();
+        let attr_names: Vec<_> = attrs.iter().map(|attr| &raw const attr.name).collect();
+        let attr_values: Vec<_> = attrs.iter().map(FrameAttr::value).collect();
+
+        let api = api(self.minor);
+        let mut frame = empty_frame(&api);
+        // The stream's test double: the stand-in for the API reads it from here.
+        frame.ctx = self.stream.cast();
+        frame.args.size = args.len() as i64;
+        frame.args.types = arg_kinds.as_ptr();
+        frame.args.args = arg_pointers.as_ptr();
+        frame.rets.size = rets.len() as i64;
+        frame.rets.types = ret_kinds.as_ptr();
+        frame.rets.rets = ret_pointers.as_ptr();
+        frame.attrs.size = attrs.len() as i64;
+        frame.attrs.types = attr_kinds.as_ptr();
+        frame.attrs.names = attr_names.as_ptr();
+        frame.attrs.attrs = attr_values.as_ptr();
+
+        // SAFETY: F1 to F6 hold, except where a test lies about dims, and then within what the handler must check.
+        let error = unsafe { (self.handler.execute)(&mut frame) };
+        // SAFETY: made by our own stand-in for the API.
+        if let Some(error) = unsafe { TestError::take(error) } {
+            return Err(error);
+        }
+        let read = |(ret, &data): (&Operand, &*mut u8)| {
+            if data.is_null() {
+                return Vec::new();
+            }
+            // SAFETY: as many bytes as were allocated there.
+            unsafe { std::slice::from_raw_parts(data, ret.bytes.len()) }.to_vec()
+        };
+        Ok(self.rets.iter().zip(&ret_data).map(read).collect())
+    }
+}
+
+/// The bytes of a shape; 0 where the dims make no sense.
+fn bytes(dims: &[i64], element: usize) -> usize {
+    let elements = dims.iter().try_fold(1usize, |n, &dim| n.checked_mul(usize::try_from(dim).ok()?));
+    // A lie about dims must not take all memory.
+    elements.and_then(|n| n.checked_mul(element)).filter(|&n| n < 1 << 30).unwrap_or(0)
+}
+
+/// The results of a call.
+#[derive(Debug)]
+pub struct Results {
+    bytes: Vec<Vec<u8>>,
+    dtypes: Vec<i32>,
+    written: Vec<Vec<bool>>,
+}
+
+impl Results {
+    /// The elements of the `k`-th result. Panics if it has another dtype, or if an element was not written.
+    pub fn get<T: Element>(&self, k: usize) -> Vec<T> {
+        assert_eq!(DType::name_of(self.dtypes[k]), T::DTYPE.name(), "the dtype of result {k}");
+        if let Some(element) = self.written[k].iter().position(|written| !written) {
+            panic!("element {element} of result {k} was not written");
+        }
+        self.read(k)
+    }
+
+    /// Whether each element of the `k`-th result was written.
+    pub fn written(&self, k: usize) -> &[bool] {
+        &self.written[k]
+    }
+
+    fn read<T: Element>(&self, k: usize) -> Vec<T> {
+        // SAFETY: E1: as many bytes as an element has, and any bit pattern is one.
+        self.bytes[k].chunks_exact(size_of::<T>()).map(|element| unsafe { element.as_ptr().cast::<T>().read_unaligned() }).collect()
+    }
+}
+
+/// An attribute in the frame's own structs. The spans point into the call's [`Attr`], which outlives it.
+struct FrameAttr {
+    name: XLA_FFI_ByteSpan,
+    kind: XLA_FFI_AttrType,
+    scalar: XLA_FFI_Scalar,
+    array: XLA_FFI_Array,
+    string: XLA_FFI_ByteSpan,
+    _aligned: Option<Memory>,
+}
+
+impl FrameAttr {
+    fn new(name: &str, attr: &Attr) -> FrameAttr {
+        let span = |bytes: &[u8]| XLA_FFI_ByteSpan { ptr: bytes.as_ptr().cast(), len: bytes.len() };
+        let mut this = FrameAttr {
+            name: span(name.as_bytes()),
+            kind: XLA_FFI_AttrType_DICTIONARY,
+            scalar: XLA_FFI_Scalar { dtype: 0, value: ptr::null() },
+            array: XLA_FFI_Array { dtype: 0, size: 0, data: ptr::null() },
+            string: span(b""),
+            _aligned: None,
+        };
+        match attr {
+            Attr::Scalar(dtype, value) => {
+                this.kind = XLA_FFI_AttrType_SCALAR;
+                this.scalar = XLA_FFI_Scalar { dtype: *dtype, value: value.as_ptr().cast() };
+            }
+            Attr::Array(dtype, values, len) => {
+                this.kind = XLA_FFI_AttrType_ARRAY;
+                let memory = Memory::new(values.len(), 0);
+                // SAFETY: the memory holds the bytes.
+                unsafe { ptr::copy_nonoverlapping(values.as_ptr(), memory.data.as_ptr(), values.len()) };
+                // XLA has no memory for an empty array.
+                let data = if *len == 0 { ptr::null() } else { memory.data.as_ptr().cast_const().cast() };
+                this.array = XLA_FFI_Array { dtype: *dtype, size: *len, data };
+                this._aligned = Some(memory);
+            }
+            Attr::String(text) => {
+                this.kind = XLA_FFI_AttrType_STRING;
+                this.string = span(text);
+            }
+            Attr::Dictionary => {}
+        }
+        this
+    }
+
+    fn value(&self) -> *const c_void {
+        match self.kind {
+            k if k == XLA_FFI_AttrType_SCALAR => ptr::from_ref(&self.scalar).cast(),
+            k if k == XLA_FFI_AttrType_ARRAY => ptr::from_ref(&self.array).cast(),
+            // A dictionary is never looked into.
+            _ => ptr::from_ref(&self.string).cast(),
+        }
+    }
+}
+
+fn empty_frame(api: *const XLA_FFI_Api) -> XLA_FFI_CallFrame {
+    XLA_FFI_CallFrame {
+        struct_size: mem::offset_of!(XLA_FFI_CallFrame, future),
+        extension_start: ptr::null_mut(),
+        api,
+        ctx: ptr::null_mut(),
+        stage: XLA_FFI_ExecutionStage_EXECUTE,
+        args: XLA_FFI_Args {
+            struct_size: size_of::<XLA_FFI_Args>(),
+            extension_start: ptr::null_mut(),
+            size: 0,
+            types: ptr::null(),
+            args: ptr::null(),
+        },
+        rets: XLA_FFI_Rets {
+            struct_size: size_of::<XLA_FFI_Rets>(),
+            extension_start: ptr::null_mut(),
+            size: 0,
+            types: ptr::null(),
+            rets: ptr::null(),
+        },
+        attrs: XLA_FFI_Attrs {
+            struct_size: size_of::<XLA_FFI_Attrs>(),
+            extension_start: ptr::null_mut(),
+            size: 0,
+            types: ptr::null(),
+            names: ptr::null(),
+            attrs: ptr::null(),
+        },
+        future: ptr::null_mut(),
+    }
+}
+
+/// A runtime's API table, of which only what handlers call is there.
+fn api(minor: i32) -> XLA_FFI_Api {
+    XLA_FFI_Api {
+        struct_size: size_of::<XLA_FFI_Api>(),
+        extension_start: ptr::null_mut(),
+        api_version: XLA_FFI_Api_Version {
+            struct_size: size_of::<XLA_FFI_Api_Version>(),
+            extension_start: ptr::null_mut(),
+            major_version: XLA_FFI_API_MAJOR,
+            minor_version: minor,
+        },
+        internal_api: ptr::null(),
+        XLA_FFI_Error_Create: error_create,
+        XLA_FFI_Error_GetMessage: ptr::null(),
+        XLA_FFI_Error_Destroy: error_destroy,
+        XLA_FFI_Handler_Register: no_registration,
+        XLA_FFI_Stream_Get: stream_get,
+    }
+}
+
+/// What stands for an `XLA_FFI_Error` here.
+struct TestError {
+    code: i32,
+    message: String,
+}
+
+impl TestError {
+    fn leak(code: i32, message: &str) -> *mut XLA_FFI_Error {
+        Box::into_raw(Box::new(TestError { code, message: message.to_owned() })).cast()
+    }
+
+    /// # Safety
+    ///
+    /// `error` is null or comes from [`leak`](Self::leak), and is used no more.
+    unsafe fn take(error: *mut XLA_FFI_Error) -> Option<Error> {
+        if error.is_null() {
+            return None;
+        }
+        // SAFETY: as the caller promises.
+        let error = unsafe { Box::from_raw(error.cast::<TestError>()) };
+        Some(Error::new(code_of(error.code), error.message))
+    }
+}
+
+fn code_of(code: i32) -> ErrorCode {
+    use ErrorCode::*;
+    const CODES: [ErrorCode; 16] = [
+        Cancelled, Unknown, InvalidArgument, DeadlineExceeded, NotFound, AlreadyExists, PermissionDenied, ResourceExhausted,
+        FailedPrecondition, Aborted, OutOfRange, Unimplemented, Internal, Unavailable, DataLoss, Unauthenticated,
+    ];
+    *CODES.iter().find(|&&known| known as i32 == code).unwrap_or_else(|| panic!("{code} is no error code of XLA"))
+}
+
+unsafe extern "C" fn error_create(args: *mut XLA_FFI_Error_Create_Args) -> *mut XLA_FFI_Error {
+    // SAFETY: F5: as a handler fills it.
+    let args = unsafe { &*args };
+    assert!(args.struct_size >= XLA_FFI_Error_Create_Args_STRUCT_SIZE);
+    // SAFETY: F5: a C string.
+    let message = unsafe { CStr::from_ptr(args.message) };
+    TestError::leak(args.errc, message.to_str().expect("a message is UTF-8, or Python cannot show it"))
+}
+
+unsafe extern "C" fn error_destroy(args: *mut XLA_FFI_Error_Destroy_Args) {
+    // SAFETY: F5: an error of ours.
+    drop(unsafe { TestError::take((*args).error) });
+}
+
+unsafe extern "C" fn no_registration(_args: *mut XLA_FFI_Handler_Register_Args) -> *mut XLA_FFI_Error {
+    TestError::leak(ErrorCode::Unimplemented as i32, "no registration here")
+}
+
+unsafe extern "C" fn stream_get(args: *mut XLA_FFI_Stream_Get_Args) -> *mut XLA_FFI_Error {
+    // SAFETY: F5: as a handler fills it.
+    let args = unsafe { &mut *args };
+    if args.ctx.is_null() {
+        return TestError::leak(ErrorCode::Unimplemented as i32, "XLA FFI GPU context is not available");
+    }
+    args.stream = args.ctx.cast();
+    ptr::null_mut()
+}
