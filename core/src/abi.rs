@@ -40,8 +40,14 @@ impl<'f> Frame<'f> {
         Frame(unsafe { &*frame })
     }
 
-    /// The number of operands, results and attributes.
+    /// Whether there are so many operands, results and attributes.
     #[inline(always)]
+    pub(crate) fn has_counts(self, [args, rets, attrs]: [i64; 3]) -> bool {
+        // One by one: compared as arrays they are gathered into vector registers first.
+        self.0.args.size == args && self.0.rets.size == rets && self.0.attrs.size == attrs
+    }
+
+    /// The number of operands, results and attributes.
     pub(crate) fn counts(self) -> [i64; 3] {
         [self.0.args.size, self.0.rets.size, self.0.attrs.size]
     }
@@ -60,10 +66,8 @@ impl<'f> Frame<'f> {
         if unsafe { *types.add(k) } != XLA_FFI_ArgType_BUFFER {
             return None;
         }
-        // SAFETY: F2: `k < size`.
-        let buffer = unsafe { *buffers.add(k) };
-        // SAFETY: F3: the type says that this is a buffer.
-        Some(unsafe { &*buffer.cast() })
+        // SAFETY: F2, F3: `k < size`, and the type says that this is a buffer. Read as a reference, it needs no null check.
+        Some(unsafe { *buffers.add(k).cast::<&'f XLA_FFI_Buffer>() })
     }
 
     /// The attribute `name`, if it stands at place `k`.
@@ -74,9 +78,9 @@ impl<'f> Frame<'f> {
         }
         // SAFETY: F2: `k < size`.
         let kind = unsafe { *self.0.attrs.types.add(k) };
-        // SAFETY: F2: `k < size`.
-        let value = unsafe { *self.0.attrs.attrs.add(k) };
-        Some(AttrValue { kind, value: NonNull::new(value.cast_mut())?, _frame: PhantomData })
+        // SAFETY: F2, F4: `k < size`, and every attribute has a value.
+        let value = unsafe { *self.0.attrs.attrs.add(k).cast::<NonNull<c_void>>() };
+        Some(AttrValue { kind, value, _frame: PhantomData })
     }
 
     /// The attribute `name`, wherever it stands.
@@ -95,10 +99,10 @@ impl<'f> Frame<'f> {
     #[inline(always)]
     fn attr_name(self, k: usize) -> &'f [u8] {
         debug_assert!((k as i64) < self.0.attrs.size);
-        // SAFETY: F2: both callers have tested `k`.
-        let span = unsafe { *self.0.attrs.names.add(k) };
-        // SAFETY: F4: every attribute has a name.
-        unsafe { bytes(&*span) }
+        // SAFETY: F2, F4: both callers have tested `k`, and every attribute has a name.
+        let span = unsafe { *self.0.attrs.names.add(k).cast::<&'f XLA_FFI_ByteSpan>() };
+        // SAFETY: F4: a span of the frame.
+        unsafe { bytes(span) }
     }
 
     /// The stream that a device handler enqueues on.
@@ -190,8 +194,20 @@ pub(crate) fn dims(buffer: &XLA_FFI_Buffer) -> &[i64] {
     if buffer.rank <= 0 {
         return &[];
     }
+    // SAFETY: F3: so it has dims. Said aloud, an `Option` of the slice costs no null check.
+    unsafe { std::hint::assert_unchecked(!buffer.dims.is_null()) };
     // SAFETY: F3: `rank` dims.
     unsafe { slice::from_raw_parts(buffer.dims, buffer.rank as usize) }
+}
+
+/// One dim of a buffer.
+#[inline(always)]
+pub(crate) fn dim(buffer: &XLA_FFI_Buffer, axis: usize) -> Option<i64> {
+    if axis as i64 >= buffer.rank {
+        return None;
+    }
+    // SAFETY: F3: `axis < rank`.
+    Some(unsafe { *buffer.dims.add(axis) })
 }
 
 /// # Safety

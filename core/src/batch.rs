@@ -40,6 +40,9 @@ pub(crate) fn for_each<'f, const N: usize>(
     buffers: [Buf<'f>; N],
     mut f: impl FnMut([Buf<'f>; N]) -> Finish,
 ) -> Finish {
+    if axes.shape[..axes.rank].contains(&0) {
+        return Ok(());
+    }
     let last = axes.rank.saturating_sub(1);
     let inner = axes.shape[last];
     let steps: [isize; N] = std::array::from_fn(|k| axes.strides[k][last]);

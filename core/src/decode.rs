@@ -12,7 +12,7 @@ use crate::buffer::{Base, Buf, BufferParam};
 use crate::dtype::Element;
 use crate::handler::{Finish, Operation};
 use crate::param::{Decode, Param, Role, Source};
-use crate::plan::Plan;
+use crate::plan::{MAX_PARAMS, Plan};
 use crate::platform::Platform;
 use crate::shape::{SizeVisitor, Sizes};
 use crate::slow::Call;
@@ -25,15 +25,12 @@ pub trait Decoder<'f>: Sized {
     fn optional<P: Param<'f>>(&self, plan: &'static Plan, i: usize, name: &'static str) -> Option<Option<P::Stored>>;
     /// Buffer parameter `i`.
     fn buffer<P: Platform, B: BufferParam<'f, P>>(&self, plan: &'static Plan, i: usize) -> Option<Buf<'f>>;
-    /// The size of dim `d`; never negative.
+    /// The size of dim `d`, which is not negative if the buffers are admitted.
     fn dim(&self, plan: &'static Plan, d: usize) -> Option<i64>;
-    /// Checks the buffers against the shape rule and each other, and calls `f`: once, or for each batch element.
-    fn invoke<O: Operation, const N: usize>(
-        self,
-        buffers: [Buf<'f>; N],
-        values: &[i64],
-        f: impl FnMut([Buf<'f>; N]) -> Finish,
-    ) -> Option<Finish>;
+    /// Checks the buffers against the shape rule and each other.
+    fn admit<O: Operation, const N: usize>(&mut self, buffers: [Buf<'f>; N], values: &[i64]) -> Option<[Buf<'f>; N]>;
+    /// Calls `f`, once or for each batch element, with buffers that were admitted.
+    fn each<const N: usize>(self, buffers: [Buf<'f>; N], f: impl FnMut([Buf<'f>; N]) -> Finish) -> Finish;
 }
 
 /// The first tier.
@@ -83,8 +80,9 @@ impl<'f> Decoder<'f> for Fast<'f> {
         let (list, slot) = match (B::INOUT, writes) {
             (true, _) => {
                 let (operand, dims) = self.memory::<Elem<'f, P, B>>(List::Args, plan.slots[i], core)?;
-                let (_, result_dims) = self.memory::<Elem<'f, P, B>>(List::Rets, plan.result_slots[i], core)?;
-                if dims != result_dims {
+                let (result, result_dims) = self.memory::<Elem<'f, P, B>>(List::Rets, plan.result_slots[i], core)?;
+                // Where XLA did not honour the alias, the slow tier copies.
+                if dims != result_dims || operand != result {
                     return None;
                 }
                 source = operand;
@@ -104,42 +102,45 @@ impl<'f> Decoder<'f> for Fast<'f> {
         if buffer.rank != i64::from(from.core) {
             return None;
         }
-        let size = *abi::dims(buffer).get(from.axis as usize)?;
-        (size >= 0).then_some(size)
+        abi::dim(buffer, from.axis as usize)
     }
 
     #[inline(always)]
-    fn invoke<O: Operation, const N: usize>(
-        self,
-        mut buffers: [Buf<'f>; N],
-        values: &[i64],
-        mut f: impl FnMut([Buf<'f>; N]) -> Finish,
-    ) -> Option<Finish> {
+    fn admit<O: Operation, const N: usize>(&mut self, mut buffers: [Buf<'f>; N], values: &[i64]) -> Option<[Buf<'f>; N]> {
         O::shapes(&mut Sizes(Match(&mut buffers)), values)?;
-        let mut i = 0;
-        while i < N {
-            if buffers[i].data.is_null() || buffers[i].is_torn() {
+        // One flat loop, which the compiler unrolls; with two nested ones the buffers would live in memory.
+        let pairs = const { &pairs::<N>() };
+        let mut p = 0;
+        while p < const { N * (N - 1) / 2 } {
+            let (a, b) = pairs[p];
+            if buffers[a as usize].may_conflict(&buffers[b as usize]) {
                 return None;
             }
-            let mut j = i + 1;
-            while j < N {
-                if buffers[i].conflicts(&buffers[j]) {
-                    return None;
-                }
-                j += 1;
-            }
-            i += 1;
+            p += 1;
         }
-        for buffer in &mut buffers {
-            if buffer.needs_copy() {
-                if !O::Platform::HOST_MEMORY || buffer.source.is_null() {
-                    return None;
-                }
-                buffer.copy_source();
-            }
-        }
-        Some(f(buffers))
+        Some(buffers)
     }
+
+    #[inline(always)]
+    fn each<const N: usize>(self, buffers: [Buf<'f>; N], mut f: impl FnMut([Buf<'f>; N]) -> Finish) -> Finish {
+        f(buffers)
+    }
+}
+
+/// Every two of `N` buffers.
+const fn pairs<const N: usize>() -> [(u8, u8); MAX_PARAMS * (MAX_PARAMS - 1) / 2] {
+    let mut pairs = [(0, 0); MAX_PARAMS * (MAX_PARAMS - 1) / 2];
+    let (mut p, mut a) = (0, 0);
+    while a < N {
+        let mut b = a + 1;
+        while b < N {
+            pairs[p] = (a as u8, b as u8);
+            p += 1;
+            b += 1;
+        }
+        a += 1;
+    }
+    pairs
 }
 
 #[inline(always)]
@@ -158,10 +159,14 @@ impl<const N: usize> SizeVisitor for Match<'_, '_, N> {
     #[inline(always)]
     fn buffer<const R: usize>(&mut self, k: usize, dims: [i64; R]) -> Option<()> {
         let buffer = &mut self.0[k];
+        if buffer.data.is_null() {
+            return None;
+        }
         let mut len = 1usize;
         let mut axis = 0;
         while axis < R {
-            if dims[axis] < 0 || *buffer.dims.get(axis)? != dims[axis] {
+            // Of one dim alone, the limit below says that it is not negative.
+            if (R > 1 && dims[axis] < 0) || axis >= buffer.dims.len() || buffer.dims[axis] != dims[axis] {
                 return None;
             }
             len = len.checked_mul(dims[axis] as usize)?;
@@ -201,20 +206,12 @@ impl<'f> Decoder<'f> for Slow<'_, 'f> {
         Some(self.0.dims[d])
     }
 
-    fn invoke<O: Operation, const N: usize>(
-        self,
-        _buffers: [Buf<'f>; N],
-        values: &[i64],
-        f: impl FnMut([Buf<'f>; N]) -> Finish,
-    ) -> Option<Finish> {
-        Some(match self.0.admit(values, O::Platform::HOST_MEMORY) {
-            Ok(true) => {
-                let buffers = std::array::from_fn(|k| self.0.buffers[k].at(self.0.buffers[k].data));
-                batch::for_each(&self.0.axes, buffers, f)
-            }
-            // An empty batch has no element to call the function for.
-            Ok(false) => Ok(()),
-            Err(error) => Err(error),
-        })
+    fn admit<O: Operation, const N: usize>(&mut self, _buffers: [Buf<'f>; N], values: &[i64]) -> Option<[Buf<'f>; N]> {
+        self.0.admit(values, O::Platform::HOST_MEMORY)?;
+        Some(std::array::from_fn(|k| self.0.buffers[k].at(self.0.buffers[k].data)))
+    }
+
+    fn each<const N: usize>(self, buffers: [Buf<'f>; N], f: impl FnMut([Buf<'f>; N]) -> Finish) -> Finish {
+        batch::for_each(&self.0.axes, buffers, f)
     }
 }

@@ -137,7 +137,7 @@ impl Cx<'_> {
 #[inline(always)]
 pub fn run<K: Kernel<G>, G>(cx: Cx<'_>) -> Returned {
     // With optional attributes a call may have fewer: the slow tier takes it.
-    let fast = if cx.0.counts() == const { K::PLAN.counts } { K::run(Fast(cx.0)) } else { None };
+    let fast = if cx.0.has_counts(const { K::PLAN.counts }) { K::run(Fast(cx.0)) } else { None };
     match fast {
         Some(Ok(())) => ptr::null_mut(),
         Some(Err(error)) => fail(cx.0, K::INFO, error),

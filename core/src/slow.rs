@@ -12,7 +12,7 @@ use crate::batch::{Axes, MAX_BATCH_AXES};
 use crate::buffer::Buf;
 use crate::decode::Slow;
 use crate::dtype::DType;
-use crate::error::{Error, ErrorCode};
+use crate::error::Error;
 use crate::handler::{Batch, Returned, fail, place};
 use crate::param::{AttrType, Role, Source};
 use crate::plan::{Instance, Kind, MAX_DIMS, MAX_PARAMS, Spec};
@@ -32,6 +32,7 @@ pub(crate) fn run(frame: Frame<'_>, instance: &'static Instance) -> Returned {
     match (instance.step)(Slow(&mut call)) {
         Some(Ok(())) => ptr::null_mut(),
         Some(Err(error)) => fail(frame, instance.info, error),
+        None if !call.problems.is_empty() => fail(frame, instance.info, call.report()),
         // Every attribute was accepted above; a type that changes its mind is its author's.
         None => fail(frame, instance.info, Error::internal("an attribute's type did not decode what it had accepted")),
     }
@@ -298,37 +299,25 @@ impl<'f> Call<'f> {
         let _ = check(&mut Sizes(ShapeCheck { call: self, condition: 0 }), values);
     }
 
-    /// The last checks before the user's function is called, and the copies for in-outs. False if the batch is empty.
-    ///
-    /// # Errors
-    ///
-    /// Everything that is wrong with the shapes, the batch axes or the memory.
-    pub(crate) fn admit(&mut self, values: &[i64], host_memory: bool) -> Result<bool, Error> {
+    /// The last checks before the user's function is called, and the copies for in-outs. `None` if there are problems.
+    pub(crate) fn admit(&mut self, values: &[i64], host_memory: bool) -> Option<()> {
         self.check_shapes(values);
         if self.problems.is_empty() {
             self.check_batch();
         }
         if self.problems.is_empty() {
-            self.check_memory();
+            self.check_memory(host_memory);
         }
         if !self.problems.is_empty() {
-            return Err(self.report());
+            return None;
         }
-        for (k, buffer) in self.buffers[..self.count].iter_mut().enumerate() {
-            if buffer.needs_copy() && buffer.bytes() != 0 {
-                if !host_memory {
-                    let spec = &self.instance.specs[self.origin[k].0];
-                    return Err(Error::new(
-                        ErrorCode::Unimplemented,
-                        format!("{:?}: XLA gave the operand and the result of this `InOut` memory of their own on a device", spec.name),
-                    ));
-                }
+        for buffer in &mut self.buffers[..self.count] {
+            if buffer.needs_copy() {
                 buffer.copy_source();
             }
-            buffer.source = ptr::null();
         }
         if self.instance.info.batch == Batch::Whole {
-            return Ok(true);
+            return Some(());
         }
         for k in 0..self.count {
             let buffer = &mut self.buffers[k];
@@ -338,7 +327,7 @@ impl<'f> Call<'f> {
             let bytes = buffer.bytes();
             self.axes.set_strides(k, leading, bytes);
         }
-        Ok(!self.axes.shape[..self.axes.rank].contains(&0))
+        Some(())
     }
 
     /// The batch axes of the `k`-th buffer.
@@ -395,14 +384,20 @@ impl<'f> Call<'f> {
         }
     }
 
-    fn check_memory(&mut self) {
+    fn check_memory(&mut self, host_memory: bool) {
         let name = |k: usize| self.instance.specs[self.origin[k].0].name;
         for a in 0..self.count {
-            if self.buffers[a].is_torn() {
-                self.problems.push(format!("{:?}: its operand and its result share a part of their memory", name(a)));
+            if self.buffers[a].needs_copy() && !host_memory {
+                self.problems.push(format!(
+                    "{:?}: on a device, `InOut` needs one memory for operand and result, and XLA gave two",
+                    name(a)
+                ));
             }
-            for b in a + 1..self.count {
-                if self.buffers[a].conflicts(&self.buffers[b]) {
+            for b in a..self.count {
+                let [one, other] = [&self.buffers[a], &self.buffers[b]];
+                if a == b && one.reads_source_in(one) {
+                    self.problems.push(format!("{:?}: its operand and its result share a part of their memory", name(a)));
+                } else if a != b && (one.conflicts(other) || one.reads_source_in(other) || other.reads_source_in(one)) {
                     self.problems.push(format!(
                         "{:?} and {:?} share memory, and one of them is a result: only `InOut` may do that",
                         name(a),

@@ -9,7 +9,7 @@ use syn::Path;
 use crate::{
     args::{Batch, Platform},
     model::{DocLine, Model, Param, Role, Value},
-    paths::call_over,
+    paths::Place,
     shape::Expr,
 };
 
@@ -33,15 +33,15 @@ pub(crate) fn expand(model: &Model) -> TokenStream {
 
 /// The hidden type with its `Operation`, and `rest` beside that.
 pub(crate) fn expand_operation(model: &Model, rest: TokenStream) -> TokenStream {
-    let (operation, hidden, oxidax, cfgs, vis) =
-        (operation(model), &model.hidden, &model.oxidax, &model.cfgs, &model.function.vis);
+    let (operation, hidden, oxidax, vis) = (operation(model), &model.hidden, &model.oxidax, &model.function.vis);
+    let (cfgs, allows) = (&model.cfgs, &model.allows);
     mixed! {
         #(#cfgs)*
         #[doc(hidden)]
-        #[allow(non_camel_case_types)]
         #vis enum #hidden {}
 
         #(#cfgs)*
+        #(#allows)*
         #[doc(hidden)]
         const _: () = {
             use #oxidax::private as __p;
@@ -177,6 +177,7 @@ fn variables(model: &Model) -> TokenStream {
 /// a wrong role.
 fn spec(model: &Model, param: &Param) -> TokenStream {
     let (name, ty) = (&param.name, &param.ty);
+    let place = Place::of(ty);
     match &param.role {
         Role::Buffer(axes) => {
             let platform = platform(model);
@@ -184,12 +185,17 @@ fn spec(model: &Model, param: &Param) -> TokenStream {
                 Some(Value::Dim(dim)) => Literal::usize_unsuffixed(*dim).into_token_stream(),
                 _ => mixed!(-1),
             });
-            call_over(ty, mixed!(__p::buffer::<#platform, #ty>), mixed!(#name, &[#(#axes),*]))
+            let arguments = place.arguments(mixed!(#name, &[#(#axes),*]));
+            quote_spanned!(place.first=> __p::buffer::<#platform, #ty> #arguments)
         }
-        Role::Dim(_) => call_over(ty, mixed!(__p::dim::<#ty>), mixed!(#name)),
+        Role::Dim(_) => {
+            let arguments = place.arguments(mixed!(#name));
+            quote_spanned!(place.first=> __p::dim::<#ty> #arguments)
+        }
         Role::Attr { default } => {
             let has_default = default.is_some();
-            call_over(ty, mixed!(__p::param::<#ty>), mixed!(#name, #has_default))
+            let arguments = place.arguments(mixed!(#name, #has_default));
+            quote_spanned!(place.first=> __p::param::<#ty> #arguments)
         }
     }
 }
@@ -197,13 +203,21 @@ fn spec(model: &Model, param: &Param) -> TokenStream {
 /// Decodes each parameter once a call, then lends it to the function once a batch element.
 fn run(model: &Model) -> TokenStream {
     let (instance, platform) = (variables(model), platform(model));
-    let decoded = model.params.iter().enumerate().filter_map(|(index, param)| {
-        let Role::Attr { default } = &param.role else { return None };
-        let (slot, position) = (local("p", index), Literal::usize_unsuffixed(index));
-        let (name, ty) = (&param.name, &param.ty);
-        let decode = if default.is_some() { mixed!(optional) } else { mixed!(param) };
-        Some(mixed!(let mut #slot = d.#decode::<#ty>(plan, #position, #name)?;))
-    });
+    let decoded = |in_shapes: bool| {
+        model.params.iter().enumerate().filter_map(move |(index, param)| {
+            let Role::Attr { default } = &param.role else { return None };
+            if model.shape_attrs.contains(&index) != in_shapes {
+                return None;
+            }
+            let (slot, position) = (local("p", index), Literal::usize_unsuffixed(index));
+            let (name, ty) = (&param.name, &param.ty);
+            // At the type's own place: the compiler then reports a type that is no attribute once for this body.
+            let place = ty.clone().into_iter().next().map_or_else(Span::mixed_site, |token| token.span());
+            let decode = Ident::new(if default.is_some() { "optional" } else { "param" }, place);
+            Some(mixed!(let mut #slot = d.#decode::<#ty>(plan, #position, #name)?;))
+        })
+    };
+    let (early, late) = (decoded(true), decoded(false));
     let bufs = buffers(model).map(|(index, param, _)| {
         let (index, ty) = (Literal::usize_unsuffixed(index), &param.ty);
         mixed!(d.buffer::<#platform, #ty>(plan, #index)?)
@@ -212,15 +226,18 @@ fn run(model: &Model) -> TokenStream {
     let count = Literal::usize_unsuffixed(buffers(model).count());
     let views = (0..buffers(model).count()).map(|ordinal| local("b", ordinal));
     let call = call(model);
-    // Not `'f` and `D`: the user's types are named in here.
+    // Attributes come last where they can: decoding one may call a function, after which the compiler knows less of the
+    // frame. Not `'f` and `D`: the user's types are named in here.
     mixed! {
         #[inline(always)]
-        fn run<'__f, __D: __p::Decoder<'__f>>(d: __D) -> __p::Option<__p::Finish> {
+        fn run<'__f, __D: __p::Decoder<'__f>>(mut d: __D) -> __p::Option<__p::Finish> {
             let plan = const { &<Self as __p::Kernel<#instance>>::PLAN };
-            #(#decoded)*
             let bufs = [#(#bufs),*];
+            #(#early)*
             #values
-            d.invoke::<Self, #count>(bufs, &v, |[#(#views),*]| #call)
+            let bufs = d.admit::<Self, #count>(bufs, &v)?;
+            #(#late)*
+            __p::Some(d.each(bufs, #[inline(always)] |[#(#views),*]| #call))
         }
     }
 }
@@ -234,7 +251,7 @@ fn values(model: &Model) -> TokenStream {
     let attrs = model.shape_attrs.iter().map(|&index| {
         let param = &model.params[index];
         let (ty, lent) = (&param.ty, lend(index, param));
-        call_over(ty, mixed!(__p::shape_attr::<#ty>), lent)
+        mixed!(__p::shape_attr::<#ty>(#lent))
     });
     let values: Vec<_> = dims.chain(attrs).collect();
     if values.is_empty() {
@@ -267,7 +284,11 @@ fn call(model: &Model) -> TokenStream {
     let called = mixed!(#name #turbofish(#(#arguments),*));
     match &model.output {
         // Placed at the return type: there the compiler reports a type that is no outcome.
-        Some(ty) => call_over(ty, mixed!(__p::finish), called),
+        Some(ty) => {
+            let place = Place::of(ty);
+            let arguments = place.arguments(called);
+            quote_spanned!(place.first=> __p::finish #arguments)
+        }
         None => mixed!(__p::finish(#called)),
     }
 }
