@@ -115,10 +115,8 @@ impl<'f> Param<'f> for &'f str {
 unsafe impl<T: Element> Decode for &[T] {
     type Stored = Borrowed<T>;
     const ROLE: Role = Role::Attribute;
-    const TYPE: AttrType = AttrType::Array {
-        dtype: T::DTYPE,
-        wire: if T::DTYPE.code() == T::WIRE.code() { None } else { Some(T::WIRE) },
-    };
+    const TYPE: AttrType =
+        AttrType::Array { dtype: T::DTYPE, wire: if T::DTYPE.code() == T::WIRE.code() { None } else { Some(T::WIRE) } };
 
     #[inline(always)]
     fn decode(source: &Source<'_>) -> Option<Borrowed<T>> {

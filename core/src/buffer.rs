@@ -87,7 +87,15 @@ impl<'f> Buf<'f> {
     /// A second one for another batch element; the first is gone by then.
     #[inline(always)]
     pub(crate) fn at(&self, data: *mut u8) -> Buf<'f> {
-        Buf { data, source: self.source, dims: self.dims, len: self.len, size: self.size, writes: self.writes, _memory: PhantomData }
+        Buf {
+            data,
+            source: self.source,
+            dims: self.dims,
+            len: self.len,
+            size: self.size,
+            writes: self.writes,
+            _memory: PhantomData,
+        }
     }
 }
 
@@ -345,7 +353,11 @@ impl<'f, B> Shaped<'f, B> {
     where
         B: AsRef<[T]>,
     {
-        assert_eq!(data.as_ref().len(), dims.iter().product::<usize>(), "the dims {dims:?} are not those of this buffer");
+        assert_eq!(
+            data.as_ref().len(),
+            dims.iter().product::<usize>(),
+            "the dims {dims:?} are not those of this buffer"
+        );
         Shaped { data, dims }
     }
 
@@ -382,7 +394,11 @@ impl<B, const R: usize> Ranked<B, R> {
     where
         B: AsRef<[T]>,
     {
-        assert_eq!(data.as_ref().len(), dims.iter().product::<usize>(), "the dims {dims:?} are not those of this buffer");
+        assert_eq!(
+            data.as_ref().len(),
+            dims.iter().product::<usize>(),
+            "the dims {dims:?} are not those of this buffer"
+        );
         Ranked { data, dims }
     }
 

@@ -106,7 +106,11 @@ impl<'f> Decoder<'f> for Fast<'f> {
     }
 
     #[inline(always)]
-    fn admit<O: Operation, const N: usize>(&mut self, mut buffers: [Buf<'f>; N], values: &[i64]) -> Option<[Buf<'f>; N]> {
+    fn admit<O: Operation, const N: usize>(
+        &mut self,
+        mut buffers: [Buf<'f>; N],
+        values: &[i64],
+    ) -> Option<[Buf<'f>; N]> {
         O::shapes(&mut Sizes(Match(&mut buffers)), values)?;
         // One flat loop, which the compiler unrolls; with two nested ones the buffers would live in memory.
         let pairs = const { &pairs::<N>() };

@@ -63,7 +63,7 @@ pub use registry::handlers;
 /// What a crate of handlers usually names.
 pub mod prelude {
     pub use crate::{
-        Complex, DeviceSlice, DeviceSliceMut, Element, Error, ErrorCode, Float, InOut, Matrix, Pred, Ranked, Scalar, Shaped,
-        Stream, bf16, f16, ffi_handler,
+        Complex, DeviceSlice, DeviceSliceMut, Element, Error, ErrorCode, Float, InOut, Matrix, Pred, Ranked, Scalar,
+        Shaped, Stream, bf16, f16, ffi_handler,
     };
 }

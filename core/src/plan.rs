@@ -250,11 +250,8 @@ pub struct Selector {
 #[track_caller]
 pub const fn select(instances: &[Instance]) -> Selector {
     assert!(instances.len() <= MAX_INSTANCES, "more than 64 combinations of dtypes");
-    let mut selector = Selector {
-        buffers: [(List::Args, 0); MAX_SELECTORS],
-        len: 0,
-        codes: [[0; MAX_SELECTORS]; MAX_INSTANCES],
-    };
+    let mut selector =
+        Selector { buffers: [(List::Args, 0); MAX_SELECTORS], len: 0, codes: [[0; MAX_SELECTORS]; MAX_INSTANCES] };
     let specs = instances[0].specs;
     let mut results = false;
     loop {
@@ -263,7 +260,10 @@ pub const fn select(instances: &[Instance]) -> Selector {
             let is_buffer = matches!(specs[i].role, Role::Argument | Role::InOut | Role::Result);
             let is_result = matches!(specs[i].role, Role::Result);
             if is_buffer && is_result == results && separates(instances, &selector, i) {
-                assert!(selector.len < MAX_SELECTORS, "it takes the dtypes of more than 4 buffers to tell the instances apart");
+                assert!(
+                    selector.len < MAX_SELECTORS,
+                    "it takes the dtypes of more than 4 buffers to tell the instances apart"
+                );
                 let list = if results { List::Rets } else { List::Args };
                 selector.buffers[selector.len] = (list, instances[0].plan.slots[i]);
                 let mut k = 0;

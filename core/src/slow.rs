@@ -229,7 +229,11 @@ impl<'f> Call<'f> {
         }
         if !welcome.iter().any(|dtype| dtype.code() == buffer.dtype) {
             let names: Vec<_> = welcome.iter().map(|dtype| dtype.name()).collect();
-            self.problems.push(format!("{head}: expected {}, got {}", names.join(" or "), DType::name_of(buffer.dtype)));
+            self.problems.push(format!(
+                "{head}: expected {}, got {}",
+                names.join(" or "),
+                DType::name_of(buffer.dtype)
+            ));
         }
         self.check_rank(&head, buffer, core)?;
         let mut data: *mut u8 = buffer.data.cast();
@@ -278,9 +282,10 @@ impl<'f> Call<'f> {
         for &name in info.shape_attrs {
             let value = match self.frame.attr_find(name) {
                 Some(attr) => attr.integer(),
-                None => defaults.iter().find(|(n, _)| *n == name).and_then(|(_, default)| {
-                    default.as_bool().map(i64::from).or_else(|| default.as_i64())
-                }),
+                None => defaults
+                    .iter()
+                    .find(|(n, _)| *n == name)
+                    .and_then(|(_, default)| default.as_bool().map(i64::from).or_else(|| default.as_i64())),
             };
             match value {
                 Some(value) => values.push(value),
@@ -372,7 +377,8 @@ impl<'f> Call<'f> {
                 Some(len) if len <= isize::MAX as usize / buffer.size => buffer.len = len,
                 _ => {
                     let name = self.instance.specs[i].name;
-                    self.problems.push(format!("{name:?}: {} has more elements than memory can hold", tuple(buffer.dims)));
+                    self.problems
+                        .push(format!("{name:?}: {} has more elements than memory can hold", tuple(buffer.dims)));
                 }
             }
         }
@@ -396,7 +402,8 @@ impl<'f> Call<'f> {
             for b in a..self.count {
                 let [one, other] = [&self.buffers[a], &self.buffers[b]];
                 if a == b && one.reads_source_in(one) {
-                    self.problems.push(format!("{:?}: its operand and its result share a part of their memory", name(a)));
+                    self.problems
+                        .push(format!("{:?}: its operand and its result share a part of their memory", name(a)));
                 } else if a != b && (one.conflicts(other) || one.reads_source_in(other) || other.reads_source_in(one)) {
                     self.problems.push(format!(
                         "{:?} and {:?} share memory, and one of them is a result: only `InOut` may do that",
@@ -434,7 +441,8 @@ impl SizeVisitor for ShapeCheck<'_, '_> {
         self.condition += 1;
         if condition != 1 {
             let text = &self.call.text().conditions[index];
-            let why = if condition == POISON { " has no value: it overflows or divides by zero" } else { " does not hold" };
+            let why =
+                if condition == POISON { " has no value: it overflows or divides by zero" } else { " does not hold" };
             self.call.problems.push(format!("{message}: `{text}`{why}"));
         }
         Some(())
@@ -455,10 +463,9 @@ impl ShapeCheck<'_, '_> {
         let no_value = rule.iter().zip(expected).find(|&(_, &size)| size < 0);
         let slot = instance.plan.slots[i];
         self.call.problems.push(match no_value {
-            Some((rule, &POISON)) => format!(
-                "{word} {slot} {:?}: its dim `{rule}` has no value: it overflows or divides by zero",
-                spec.name
-            ),
+            Some((rule, &POISON)) => {
+                format!("{word} {slot} {:?}: its dim `{rule}` has no value: it overflows or divides by zero", spec.name)
+            }
             Some((rule, size)) => format!("{word} {slot} {:?}: its dim `{rule}` is negative: {size}", spec.name),
             None => {
                 let rule = format!("({})", comma(rule));

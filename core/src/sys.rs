@@ -2,7 +2,13 @@
 //!
 //! Only [`abi`](crate::abi) reads through these pointers. Structs whose layout differs between versions of the runtime
 //! say so; the `c_layout` example prints this mirror, and a script compares it with the real headers.
-#![allow(non_camel_case_types, non_snake_case, non_upper_case_globals, missing_docs, reason = "the names of the C header")]
+#![allow(
+    non_camel_case_types,
+    non_snake_case,
+    non_upper_case_globals,
+    missing_docs,
+    reason = "the names of the C header"
+)]
 #![allow(clippy::upper_case_acronyms, reason = "the names of the C header")]
 
 use std::ffi::{c_char, c_int, c_void};

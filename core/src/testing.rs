@@ -231,7 +231,11 @@ impl From<&str> for Attr {
 
 impl<T: Element> From<T> for Attr {
     fn from(value: T) -> Attr {
-        if T::SCALAR_ATTR { Attr::Scalar(T::DTYPE.code(), bytes_of(&[value]).to_vec()) } else { Attr::from(&[value][..]) }
+        if T::SCALAR_ATTR {
+            Attr::Scalar(T::DTYPE.code(), bytes_of(&[value]).to_vec())
+        } else {
+            Attr::from(&[value][..])
+        }
     }
 }
 
@@ -332,7 +336,11 @@ impl CallFrame {
             let elements = first.chunks(ret.element).zip(second.chunks(ret.element));
             elements.map(|pair| !untouched(pair)).collect()
         });
-        Ok(Results { written: written.collect(), dtypes: self.rets.iter().map(|ret| ret.dtype).collect(), bytes: first })
+        Ok(Results {
+            written: written.collect(),
+            dtypes: self.rets.iter().map(|ret| ret.dtype).collect(),
+            bytes: first,
+        })
     }
 
     /// One call; the bytes of the results.
@@ -453,7 +461,10 @@ impl Results {
 
     fn read<T: Element>(&self, k: usize) -> Vec<T> {
         // SAFETY: E1: as many bytes as an element has, and any bit pattern is one.
-        self.bytes[k].chunks_exact(size_of::<T>()).map(|element| unsafe { element.as_ptr().cast::<T>().read_unaligned() }).collect()
+        self.bytes[k]
+            .chunks_exact(size_of::<T>())
+            .map(|element| unsafe { element.as_ptr().cast::<T>().read_unaligned() })
+            .collect()
     }
 }
 
@@ -592,8 +603,22 @@ impl TestError {
 fn code_of(code: i32) -> ErrorCode {
     use ErrorCode::*;
     const CODES: [ErrorCode; 16] = [
-        Cancelled, Unknown, InvalidArgument, DeadlineExceeded, NotFound, AlreadyExists, PermissionDenied, ResourceExhausted,
-        FailedPrecondition, Aborted, OutOfRange, Unimplemented, Internal, Unavailable, DataLoss, Unauthenticated,
+        Cancelled,
+        Unknown,
+        InvalidArgument,
+        DeadlineExceeded,
+        NotFound,
+        AlreadyExists,
+        PermissionDenied,
+        ResourceExhausted,
+        FailedPrecondition,
+        Aborted,
+        OutOfRange,
+        Unimplemented,
+        Internal,
+        Unavailable,
+        DataLoss,
+        Unauthenticated,
     ];
     *CODES.iter().find(|&&known| known as i32 == code).unwrap_or_else(|| panic!("{code} is no error code of XLA"))
 }

@@ -45,7 +45,11 @@ pub fn permutation_matrix<T: Float>(
     for (row, &column) in permutation.iter().enumerate() {
         match usize::try_from(column) {
             Ok(column) if column < columns => p[[row, column]] = *one,
-            _ => return Err(Error::invalid_argument(format!("entry {row} is {column}, which is none of {columns} columns"))),
+            _ => {
+                return Err(Error::invalid_argument(format!(
+                    "entry {row} is {column}, which is none of {columns} columns"
+                )));
+            }
         }
     }
     Ok(())

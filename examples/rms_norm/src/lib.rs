@@ -37,7 +37,12 @@ pub fn rms_norm_bwd<T: Float>(
 
 /// The tangent of `y`. The derivative is symmetric, so it is the formula of `rms_norm_bwd`.
 #[ffi_handler(dtypes(T = [f32, f64]))]
-pub fn rms_norm_jvp<T: Float>(#[shape()] inv: &T, #[shape(n)] y: &[T], #[shape(n)] t_x: &[T], #[shape(n)] t_y: &mut [T]) {
+pub fn rms_norm_jvp<T: Float>(
+    #[shape()] inv: &T,
+    #[shape(n)] y: &[T],
+    #[shape(n)] t_x: &[T],
+    #[shape(n)] t_y: &mut [T],
+) {
     project(*inv, y, t_x, t_y);
 }
 
