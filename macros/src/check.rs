@@ -261,7 +261,8 @@ fn dim_markers_name_a_dim(written: &Written, model: &Model, errors: &mut Errors)
 fn dims_fit(written: &Written, model: &Model, errors: &mut Errors) {
     let count = model.dims.len() + model.shape_attrs.len();
     if count > LIMIT {
-        let message = format!("the shapes name {count} dims and attributes, and a handler has at most {LIMIT}");
+        let message =
+            format!("the shapes name {count} dims and attributes, and a handler has at most {LIMIT}: split it");
         errors.push(Rule::TooManyDims, &written.function.sig.ident, message);
     }
 }
@@ -273,7 +274,8 @@ fn conditions_name_what_exists(_: &Written, model: &Model, errors: &mut Errors) 
             if let Node::Name(Value::Dim(dim)) = expr.node
                 && !known.contains(&dim)
             {
-                let message = format!("`{}` is neither a dim of a shape nor an attribute", model.dims[dim]);
+                let message =
+                    format!("`{}` is neither a dim of a shape nor an attribute: name one of those", model.dims[dim]);
                 errors.push(Rule::RequireUnknownName, &expr.written, message);
             }
         });
@@ -346,7 +348,11 @@ fn no_division_by_zero(_: &Written, model: &Model, errors: &mut Errors) {
             if let Node::Binary(Op::Div | Op::Rem, operands) = &expr.node
                 && let Node::Int(0) = operands[1].node
             {
-                errors.push(Rule::DivisionByZero, &expr.written, "this divides by zero in every call");
+                errors.push(
+                    Rule::DivisionByZero,
+                    &expr.written,
+                    "this divides by zero in every call: use another divisor",
+                );
             }
         });
     }

@@ -2,9 +2,9 @@
 //! unsafe code, no loop and no arithmetic: everything is a call into `oxidax::private`, which it names `__p`.
 //! Its own names have the context of the macro, so that a parameter or a type of the user's cannot meet them.
 
-use proc_macro2::{Ident, Literal, Span, TokenStream};
+use proc_macro2::{Delimiter, Group, Ident, Literal, Span, TokenStream};
 use quote::{ToTokens, quote_spanned};
-use syn::Path;
+use syn::{Path, Type};
 
 use crate::{
     args::{Batch, Platform},
@@ -211,9 +211,7 @@ fn run(model: &Model) -> TokenStream {
             }
             let (slot, position) = (local("p", index), Literal::usize_unsuffixed(index));
             let (name, ty) = (&param.name, &param.ty);
-            // At the type's own place: the compiler then reports a type that is no attribute once for this body.
-            let place = ty.clone().into_iter().next().map_or_else(Span::mixed_site, |token| token.span());
-            let decode = Ident::new(if default.is_some() { "optional" } else { "param" }, place);
+            let decode = Ident::new(if default.is_some() { "optional" } else { "param" }, written_at(ty));
             Some(mixed!(let mut #slot = d.#decode::<#ty>(plan, #position, #name)?;))
         })
     };
@@ -296,12 +294,23 @@ fn call(model: &Model) -> TokenStream {
 /// A decoded attribute or context, as the function takes it.
 fn lend(index: usize, param: &Param) -> TokenStream {
     let (slot, ty) = (local("p", index), &param.ty);
+    let place = written_at(ty);
     match &param.role {
         Role::Attr { default: Some(default) } => {
-            mixed!(__p::lend_or::<#ty>(&mut #slot, || { let d: #ty = #default; d }))
+            let default = mixed!(&mut #slot, || { let d: #ty = #default; d });
+            quote_spanned!(place=> __p::lend_or::<#ty>(#default))
         }
-        _ => mixed!(__p::lend::<#ty>(&mut #slot)),
+        _ => {
+            let slot = mixed!(&mut #slot);
+            quote_spanned!(place=> __p::lend::<#ty>(#slot))
+        }
     }
+}
+
+/// The very span of a type of the user's, for the names of functions that it is passed to: the compiler reports a
+/// type without the trait once a body and span, and a name of one token then shares its span.
+fn written_at(ty: &TokenStream) -> Span {
+    ty.clone().into_iter().next().map_or_else(Span::mixed_site, |token| token.span())
 }
 
 fn defaults(model: &Model) -> TokenStream {
@@ -317,19 +326,29 @@ fn defaults(model: &Model) -> TokenStream {
     }
 }
 
+/// The dtypes of an instance as a tuple, placed at the first: there the compiler reports a missing bound.
+fn instance(types: &[Type]) -> Group {
+    let tuple = mixed!(#(#types,)*);
+    let place = Place::of(&tuple).first;
+    let mut tuple = Group::new(Delimiter::Parenthesis, tuple);
+    tuple.set_span(place);
+    tuple
+}
+
 /// The choice of the instance, once a call.
 fn handler(model: &Model) -> TokenStream {
     let hidden = &model.hidden;
-    let instances: Vec<_> = model.instances.iter().map(|types| mixed!((#(#types,)*))).collect();
+    let instances: Vec<_> = model.instances.iter().map(|types| instance(types)).collect();
     let dispatch = match &instances[..] {
         [only] => mixed!(__p::run::<Self, #only>(cx)),
         _ => {
-            let select =
-                located(model.function.sig.ident.span(), mixed!(__p::select(<Self as __p::Handler>::INSTANCES)));
+            let instances_at = mixed!(__p::select(<#hidden as __p::Handler>::INSTANCES));
+            let select = located(model.function.sig.ident.span(), instances_at);
             let index = (0..instances.len()).map(Literal::usize_unsuffixed);
+            // A constant item and not `const { .. }`: then `cargo check` evaluates it too.
             mixed! {
-                let select = const { &#select };
-                #(if cx.selects(select, #index) { return __p::run::<Self, #instances>(cx); })*
+                const SELECT: &'static __p::Selector = &#select;
+                #(if cx.selects(SELECT, #index) { return __p::run::<Self, #instances>(cx); })*
                 __p::no_instance::<Self>(cx)
             }
         }

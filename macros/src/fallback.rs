@@ -9,6 +9,10 @@ use crate::{args::Args, errors::Diagnostic, expand, model::Model};
 
 /// The function, an empty operation beside it, and every error.
 pub(crate) fn expand(args: Args, function: &ItemFn, errors: &[Diagnostic]) -> TokenStream {
+    if function.sig.receiver().is_some() {
+        // An `impl` block has no place for the hidden type.
+        return quote!(#function #(#errors)*);
+    }
     // Rules and a platform of a broken handler could only repeat its errors.
     let args = Args { krate: args.krate, ..Args::default() };
     let operation = expand::expand_operation(&Model::bare(&args, function), TokenStream::new());

@@ -3,7 +3,7 @@
 
 use proc_macro2::{Ident, TokenStream};
 use quote::ToTokens;
-use syn::{Attribute, Expr, Generics, ItemFn, Lit, LitStr, Meta, Path, ReturnType, Type, ext::IdentExt};
+use syn::{Attribute, Expr, Generics, ItemFn, Lit, LitStr, Meta, Path, ReturnType, Type, ext::IdentExt, parse_quote};
 
 use crate::{
     args::{Args, Batch, Platform},
@@ -19,6 +19,8 @@ pub(crate) struct Model {
     pub(crate) hidden: Ident,
     /// The `cfg` attributes of the function, which the hidden items share.
     pub(crate) cfgs: Vec<Attribute>,
+    /// The lints that the function allows: its types stand in the hidden items too.
+    pub(crate) allows: Vec<Attribute>,
     /// The path of the crate `oxidax`.
     pub(crate) oxidax: TokenStream,
     pub(crate) doc: Vec<DocLine>,
@@ -139,9 +141,15 @@ impl Model {
             let attributes = function.attrs.iter().filter(|attribute| attribute.path().is_ident(name));
             attributes.cloned().collect::<Vec<_>>()
         };
+        let mut allows = with_name("allow");
+        if !with_name("deprecated").is_empty() {
+            // XLA calls it all the same.
+            allows.push(parse_quote!(#[allow(deprecated)]));
+        }
         Model {
             hidden: paths::hidden(&function.sig.ident),
             cfgs: with_name("cfg"),
+            allows,
             oxidax: paths::oxidax(args),
             doc: with_name("doc").iter().filter_map(doc_line).collect(),
             target: args.target.clone(),

@@ -149,27 +149,27 @@ fn bind(bound: &mut Option<BoundLifetimes>, names: Vec<Ident>) {
     }
 }
 
-/// `call` and the parenthesised `arguments`, placed over all of `written`: an error about the call as a whole
-/// then covers what the user wrote. (A span of several tokens cannot be joined on stable, but the compiler
-/// takes the span of an expression from its first and its last token.)
-pub(crate) fn call_over(written: &TokenStream, call: TokenStream, arguments: TokenStream) -> TokenStream {
-    let mixed = Span::mixed_site();
-    let first = written.clone().into_iter().next().map_or(mixed, |token| mixed.located_at(token.span()));
-    let last = written.clone().into_iter().last().map_or(mixed, |token| mixed.located_at(token.span()));
-    let mut parenthesised = Group::new(Delimiter::Parenthesis, arguments);
-    parenthesised.set_span(last);
-    let mut tokens: TokenStream = call
-        .into_iter()
-        .enumerate()
-        .map(|(position, mut token)| {
-            if position == 0 {
-                token.set_span(first);
-            }
-            token
-        })
-        .collect();
-    tokens.extend([TokenTree::from(parenthesised)]);
-    tokens
+/// The place of what the user wrote, for tokens of ours that the compiler may complain about. A span of several
+/// tokens cannot be joined on stable, but the compiler takes an expression from its first to its last token.
+pub(crate) struct Place {
+    pub(crate) first: Span,
+    last: Span,
+}
+
+impl Place {
+    pub(crate) fn of(written: &TokenStream) -> Place {
+        let at = |token: Option<TokenTree>| token.map_or_else(Span::call_site, |token| token.span());
+        let mixed = |span| Span::mixed_site().located_at(span);
+        let (first, last) = (written.clone().into_iter().next(), written.clone().into_iter().last());
+        Place { first: mixed(at(first)), last: mixed(at(last)) }
+    }
+
+    /// `arguments` in parentheses that end the place; `first` begins it.
+    pub(crate) fn arguments(&self, arguments: TokenStream) -> Group {
+        let mut parenthesised = Group::new(Delimiter::Parenthesis, arguments);
+        parenthesised.set_span(self.last);
+        parenthesised
+    }
 }
 
 #[cfg(test)]

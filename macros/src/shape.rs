@@ -140,7 +140,7 @@ pub(crate) fn parse(expr: &syn::Expr, errors: &mut Errors) -> Option<Expr<Ident>
             Node::If(Box::new([condition?, then?, otherwise?]))
         }
         syn::Expr::MethodCall(call) => {
-            let message = format!("a shape cannot call methods: write `min(a, b)`, not `a.min(b)`; {LANGUAGE}");
+            let message = "a shape calls no methods: write `min(a, b)` for `a.min(b)`";
             errors.push(Rule::ShapeMethod, &call.method, message);
             return None;
         }
@@ -177,7 +177,7 @@ fn function(call: &ExprCall, errors: &mut Errors) -> Option<Op> {
         Some(op) if call.args.len() == 2 => return Some(op),
         Some(_) => errors.push(Rule::ShapeCall, &call.func, "`min` and `max` take two operands: nest them for more"),
         None => {
-            let message = format!("a shape can call `min(a, b)` and `max(a, b)` alone; {LANGUAGE}");
+            let message = "a shape calls `min(a, b)` and `max(a, b)` alone: compute the rest in the caller, and pass it as an attribute";
             errors.push(Rule::ShapeCall, &call.func, message);
         }
     }

@@ -42,7 +42,6 @@ fn generic_with_a_rule_and_a_default() {
                 body(x, eps, n, y)
             }
             #[doc(hidden)]
-            #[allow(non_camel_case_types)]
             pub enum __ffi_rms_norm {}
             #[doc(hidden)]
             const _: () = {
@@ -83,38 +82,39 @@ fn generic_with_a_rule_and_a_default() {
                         <Self as __p::Operation>::INFO,
                     );
                     #[inline(always)]
-                    fn run<'__f, __D: __p::Decoder<'__f>>(d: __D) -> __p::Option<__p::Finish> {
+                    fn run<'__f, __D: __p::Decoder<'__f>>(mut d: __D) -> __p::Option<__p::Finish> {
                         let plan = const { &<Self as __p::Kernel<(T,)>>::PLAN };
-                        let mut p1 = d.optional::<f64>(plan, 1, "eps")?;
                         let bufs = [
                             d.buffer::<__p::Cpu, &[T]>(plan, 0)?,
                             d.buffer::<__p::Cpu, &mut [T]>(plan, 3)?,
                         ];
                         let v = [d.dim(plan, 0)?];
-                        d.invoke::<
-                                Self,
-                                2,
-                            >(
-                            bufs,
-                            &v,
-                            |[b0, b1]| __p::finish(
-                                rms_norm::<
-                                    T,
-                                >(
-                                    b0.view::<__p::Cpu, &[T]>(),
-                                    __p::lend_or::<
-                                        f64,
-                                    >(
-                                        &mut p1,
-                                        || {
-                                            let d: f64 = 1e-5;
-                                            d
-                                        },
+                        let bufs = d.admit::<Self, 2>(bufs, &v)?;
+                        let mut p1 = d.optional::<f64>(plan, 1, "eps")?;
+                        __p::Some(
+                            d
+                                .each(
+                                    bufs,
+                                    #[inline(always)]
+                                    |[b0, b1]| __p::finish(
+                                        rms_norm::<
+                                            T,
+                                        >(
+                                            b0.view::<__p::Cpu, &[T]>(),
+                                            __p::lend_or::<
+                                                f64,
+                                            >(
+                                                &mut p1,
+                                                || {
+                                                    let d: f64 = 1e-5;
+                                                    d
+                                                },
+                                            ),
+                                            __p::from_dim::<usize>(v[0]),
+                                            b1.view::<__p::Cpu, &mut [T]>(),
+                                        ),
                                     ),
-                                    __p::from_dim::<usize>(v[0]),
-                                    b1.view::<__p::Cpu, &mut [T]>(),
                                 ),
-                            ),
                         )
                     }
                     fn defaults() -> __p::Vec<(&'static str, __p::Json)> {
@@ -128,11 +128,13 @@ fn generic_with_a_rule_and_a_default() {
                     ];
                     #[inline(always)]
                     fn dispatch(cx: __p::Cx<'_>) -> __p::Returned {
-                        let select = const { &__p::select(<Self as __p::Handler>::INSTANCES) };
-                        if cx.selects(select, 0) {
+                        const SELECT: &'static __p::Selector = &__p::select(
+                            <__ffi_rms_norm as __p::Handler>::INSTANCES,
+                        );
+                        if cx.selects(SELECT, 0) {
                             return __p::run::<Self, (f32,)>(cx);
                         }
-                        if cx.selects(select, 1) {
+                        if cx.selects(SELECT, 1) {
                             return __p::run::<Self, (f64,)>(cx);
                         }
                         __p::no_instance::<Self>(cx)
@@ -171,7 +173,6 @@ fn shapes_with_attributes_and_conditions() {
                 info: &mut [i32],
             ) -> Result<(), Error<'a>> {}
             #[doc(hidden)]
-            #[allow(non_camel_case_types)]
             enum __ffi_type {}
             #[doc(hidden)]
             const _: () = {
@@ -229,36 +230,37 @@ fn shapes_with_attributes_and_conditions() {
                         <Self as __p::Operation>::INFO,
                     );
                     #[inline(always)]
-                    fn run<'__f, __D: __p::Decoder<'__f>>(d: __D) -> __p::Option<__p::Finish> {
+                    fn run<'__f, __D: __p::Decoder<'__f>>(mut d: __D) -> __p::Option<__p::Finish> {
                         let plan = const { &<Self as __p::Kernel<()>>::PLAN };
-                        let mut p1 = d.param::<bool>(plan, 1, "keep")?;
-                        let mut p2 = d.param::<Option<i64>>(plan, 2, "k")?;
                         let bufs = [
                             d.buffer::<__p::Cpu, &'_ [f64]>(plan, 0)?,
                             d.buffer::<__p::Cpu, &mut [f64]>(plan, 3)?,
                             d.buffer::<__p::Cpu, &mut [i32]>(plan, 4)?,
                         ];
+                        let mut p1 = d.param::<bool>(plan, 1, "keep")?;
+                        let mut p2 = d.param::<Option<i64>>(plan, 2, "k")?;
                         let v = [
                             d.dim(plan, 0)?,
                             d.dim(plan, 1)?,
                             __p::shape_attr::<bool>(__p::lend::<bool>(&mut p1)),
                             __p::shape_attr::<Option<i64>>(__p::lend::<Option<i64>>(&mut p2)),
                         ];
-                        d.invoke::<
-                                Self,
-                                3,
-                            >(
-                            bufs,
-                            &v,
-                            |[b0, b1, b2]| __p::finish(
-                                r#type(
-                                    b0.view::<__p::Cpu, &'_ [f64]>(),
-                                    __p::lend::<bool>(&mut p1),
-                                    __p::lend::<Option<i64>>(&mut p2),
-                                    b1.view::<__p::Cpu, &mut [f64]>(),
-                                    b2.view::<__p::Cpu, &mut [i32]>(),
+                        let bufs = d.admit::<Self, 3>(bufs, &v)?;
+                        __p::Some(
+                            d
+                                .each(
+                                    bufs,
+                                    #[inline(always)]
+                                    |[b0, b1, b2]| __p::finish(
+                                        r#type(
+                                            b0.view::<__p::Cpu, &'_ [f64]>(),
+                                            __p::lend::<bool>(&mut p1),
+                                            __p::lend::<Option<i64>>(&mut p2),
+                                            b1.view::<__p::Cpu, &mut [f64]>(),
+                                            b2.view::<__p::Cpu, &mut [i32]>(),
+                                        ),
+                                    ),
                                 ),
-                            ),
                         )
                     }
                     fn defaults() -> __p::Vec<(&'static str, __p::Json)> {
@@ -308,7 +310,6 @@ fn cuda_with_two_variables_and_lifetimes() {
             {}
             #[cfg(feature = "cuda")]
             #[doc(hidden)]
-            #[allow(non_camel_case_types)]
             pub(crate) enum __ffi_gather {}
             #[cfg(feature = "cuda")]
             #[doc(hidden)]
@@ -351,32 +352,33 @@ fn cuda_with_two_variables_and_lifetimes() {
                         <Self as __p::Operation>::INFO,
                     );
                     #[inline(always)]
-                    fn run<'__f, __D: __p::Decoder<'__f>>(d: __D) -> __p::Option<__p::Finish> {
+                    fn run<'__f, __D: __p::Decoder<'__f>>(mut d: __D) -> __p::Option<__p::Finish> {
                         let plan = const { &<Self as __p::Kernel<(T, I)>>::PLAN };
-                        let mut p0 = d.param::<Stream>(plan, 0, "stream")?;
                         let bufs = [
                             d.buffer::<__p::Cuda, DeviceSlice<'_, T>>(plan, 1)?,
                             d.buffer::<__p::Cuda, DeviceSlice<'_, I>>(plan, 2)?,
                             d.buffer::<__p::Cuda, DeviceSliceMut<'_, T>>(plan, 3)?,
                         ];
                         let v = [d.dim(plan, 0)?, d.dim(plan, 1)?];
-                        d.invoke::<
-                                Self,
-                                3,
-                            >(
-                            bufs,
-                            &v,
-                            |[b0, b1, b2]| __p::finish(
-                                gather::<
-                                    T,
-                                    I,
-                                >(
-                                    __p::lend::<Stream>(&mut p0),
-                                    b0.view::<__p::Cuda, DeviceSlice<'_, T>>(),
-                                    b1.view::<__p::Cuda, DeviceSlice<'_, I>>(),
-                                    b2.view::<__p::Cuda, DeviceSliceMut<'_, T>>(),
+                        let bufs = d.admit::<Self, 3>(bufs, &v)?;
+                        let mut p0 = d.param::<Stream>(plan, 0, "stream")?;
+                        __p::Some(
+                            d
+                                .each(
+                                    bufs,
+                                    #[inline(always)]
+                                    |[b0, b1, b2]| __p::finish(
+                                        gather::<
+                                            T,
+                                            I,
+                                        >(
+                                            __p::lend::<Stream>(&mut p0),
+                                            b0.view::<__p::Cuda, DeviceSlice<'_, T>>(),
+                                            b1.view::<__p::Cuda, DeviceSlice<'_, I>>(),
+                                            b2.view::<__p::Cuda, DeviceSliceMut<'_, T>>(),
+                                        ),
+                                    ),
                                 ),
-                            ),
                         )
                     }
                     fn defaults() -> __p::Vec<(&'static str, __p::Json)> {
@@ -390,11 +392,13 @@ fn cuda_with_two_variables_and_lifetimes() {
                     ];
                     #[inline(always)]
                     fn dispatch(cx: __p::Cx<'_>) -> __p::Returned {
-                        let select = const { &__p::select(<Self as __p::Handler>::INSTANCES) };
-                        if cx.selects(select, 0) {
+                        const SELECT: &'static __p::Selector = &__p::select(
+                            <__ffi_gather as __p::Handler>::INSTANCES,
+                        );
+                        if cx.selects(SELECT, 0) {
                             return __p::run::<Self, (f32, i32)>(cx);
                         }
-                        if cx.selects(select, 1) {
+                        if cx.selects(SELECT, 1) {
                             return __p::run::<Self, (f64, i32)>(cx);
                         }
                         __p::no_instance::<Self>(cx)
@@ -422,7 +426,6 @@ fn rank_zero_and_nothing_else() {
                 *y = 42.0;
             }
             #[doc(hidden)]
-            #[allow(non_camel_case_types)]
             enum __ffi_answer {}
             #[doc(hidden)]
             const _: () = {
@@ -456,14 +459,19 @@ fn rank_zero_and_nothing_else() {
                         <Self as __p::Operation>::INFO,
                     );
                     #[inline(always)]
-                    fn run<'__f, __D: __p::Decoder<'__f>>(d: __D) -> __p::Option<__p::Finish> {
+                    fn run<'__f, __D: __p::Decoder<'__f>>(mut d: __D) -> __p::Option<__p::Finish> {
                         let plan = const { &<Self as __p::Kernel<()>>::PLAN };
                         let bufs = [d.buffer::<__p::Cpu, &mut f32>(plan, 0)?];
                         let v: [i64; 0] = [];
-                        d.invoke::<
-                                Self,
-                                1,
-                            >(bufs, &v, |[b0]| __p::finish(answer(b0.view::<__p::Cpu, &mut f32>())))
+                        let bufs = d.admit::<Self, 1>(bufs, &v)?;
+                        __p::Some(
+                            d
+                                .each(
+                                    bufs,
+                                    #[inline(always)]
+                                    |[b0]| __p::finish(answer(b0.view::<__p::Cpu, &mut f32>())),
+                                ),
+                        )
                     }
                     fn defaults() -> __p::Vec<(&'static str, __p::Json)> {
                         __p::vec![]
@@ -514,7 +522,6 @@ fn mistakes_leave_the_function_and_an_empty_operation() {
             body()
         }
         #[doc(hidden)]
-        #[allow(non_camel_case_types)]
         pub enum __ffi_f {}
         #[doc(hidden)]
         const _: () = {

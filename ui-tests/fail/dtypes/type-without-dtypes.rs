@@ -1,0 +1,8 @@
+#![allow(unused)]
+
+use oxidax::prelude::*;
+
+#[ffi_handler]
+fn f<T: Float>(#[shape(n)] x: &[T], #[shape(n)] y: &mut [T]) {}
+
+fn main() {}

@@ -1,0 +1,8 @@
+#![allow(unused)]
+
+use oxidax::prelude::*;
+
+#[ffi_handler]
+fn f(#[shape(m, n)] x: &[f32], k: i64, full: bool, #[shape(if full { m })] y: &mut [f32]) {}
+
+fn main() {}

@@ -1,0 +1,8 @@
+#![allow(unused)]
+
+use oxidax::prelude::*;
+
+#[ffi_handler]
+fn f(eps: f64) {}
+
+fn main() {}

@@ -1,0 +1,8 @@
+#![allow(unused)]
+
+use oxidax::prelude::*;
+
+#[ffi_handler]
+struct Handler;
+
+fn main() {}

@@ -1,0 +1,66 @@
+//! Lints find nothing in an expansion, not even those that few crates turn on.
+#![forbid(unsafe_code, non_camel_case_types, missing_docs)]
+#![deny(
+    warnings,
+    clippy::all,
+    clippy::pedantic,
+    clippy::nursery,
+    elided_lifetimes_in_paths,
+    explicit_outlives_requirements,
+    keyword_idents,
+    let_underscore_drop,
+    macro_use_extern_crate,
+    meta_variable_misuse,
+    missing_abi,
+    missing_copy_implementations,
+    missing_debug_implementations,
+    redundant_lifetimes,
+    single_use_lifetimes,
+    trivial_casts,
+    trivial_numeric_casts,
+    unit_bindings,
+    unnameable_types,
+    unreachable_pub,
+    unused_extern_crates,
+    unused_import_braces,
+    unused_lifetimes,
+    unused_qualifications,
+    unused_results,
+    variant_size_differences
+)]
+
+use oxidax::prelude::*;
+
+/// Documented.
+#[ffi_handler(dtypes(T = [f32, f64]), require(n > 0, "x must not be empty"))]
+pub(crate) fn generic<T: Float>(
+    #[shape(n)] x: &[T],
+    #[attr(default = 1.0)] by: f64,
+    tag: Option<&str>,
+    #[dim] n: usize,
+    #[shape(if up { n } else { 1 })] y: &mut [T],
+    up: bool,
+) {
+    let by = if tag.is_some() { by } else { 1.0 };
+    y[0] = x.iter().fold(T::zero(), |sum, &x| sum + x) * T::from(by).unwrap_or_else(T::one);
+    assert!(up || n > 0);
+}
+
+#[ffi_handler]
+fn plain(#[shape] y: &mut f32) {
+    *y = 1.0;
+}
+
+#[deprecated]
+#[ffi_handler]
+fn old(#[shape] y: &mut f32) {
+    *y = 1.0;
+}
+
+#[test]
+fn they_are_still_functions() {
+    let (mut y, mut ys) = (0.0, [0.0]);
+    plain(&mut y);
+    generic(&[1.0, 2.0], 1.0, None, 2, &mut ys, true);
+    assert!((ys[0] - 3.0 * y).abs() < f32::EPSILON);
+}
