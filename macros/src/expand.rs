@@ -2,7 +2,7 @@
 //! unsafe code, no loop and no arithmetic: everything is a call into `oxidax::private`, which it names `__p`.
 //! Its own names have the context of the macro, so that a parameter or a type of the user's cannot meet them.
 
-use proc_macro2::{Delimiter, Group, Ident, Literal, Span, TokenStream};
+use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::{ToTokens, quote_spanned};
 use syn::{Path, Type};
 
@@ -277,33 +277,29 @@ fn call(model: &Model) -> TokenStream {
             Role::Attr { .. } => lend(index, param),
         }
     });
-    let (name, variables) = (&model.function.sig.ident, &model.variables);
+    // Placed at the return type, with all of the call: there the compiler reports a type that is no outcome.
+    let place = model.output.as_ref().map(Place::of).unwrap_or_default();
+    let mut name = model.function.sig.ident.clone();
+    name.set_span(place.first);
+    let variables = &model.variables;
     let turbofish = if variables.is_empty() { TokenStream::new() } else { mixed!(::<#(#variables),*>) };
-    let called = mixed!(#name #turbofish(#(#arguments),*));
-    match &model.output {
-        // Placed at the return type: there the compiler reports a type that is no outcome.
-        Some(ty) => {
-            let place = Place::of(ty);
-            let arguments = place.arguments(called);
-            quote_spanned!(place.first=> __p::finish #arguments)
-        }
-        None => mixed!(__p::finish(#called)),
-    }
+    let arguments = place.arguments(mixed!(#(#arguments),*));
+    let outcome = place.arguments(mixed!(#name #turbofish #arguments));
+    quote_spanned!(place.first=> __p::finish #outcome)
 }
 
 /// A decoded attribute or context, as the function takes it.
 fn lend(index: usize, param: &Param) -> TokenStream {
-    let (slot, ty) = (local("p", index), &param.ty);
-    let place = written_at(ty);
+    let (mut slot, ty) = (local("p", index), &param.ty);
+    let place = Place::of(ty).first;
+    slot.set_span(place);
+    let stored = quote_spanned!(place=> &mut #slot);
     match &param.role {
         Role::Attr { default: Some(default) } => {
-            let default = mixed!(&mut #slot, || { let d: #ty = #default; d });
-            quote_spanned!(place=> __p::lend_or::<#ty>(#default))
+            let default = mixed!(|| { let d: #ty = #default; d });
+            quote_spanned!(place=> __p::lend_or::<#ty>(#stored, #default))
         }
-        _ => {
-            let slot = mixed!(&mut #slot);
-            quote_spanned!(place=> __p::lend::<#ty>(#slot))
-        }
+        _ => quote_spanned!(place=> __p::lend::<#ty>(#stored)),
     }
 }
 
@@ -326,13 +322,11 @@ fn defaults(model: &Model) -> TokenStream {
     }
 }
 
-/// The dtypes of an instance as a tuple, placed at the first: there the compiler reports a missing bound.
-fn instance(types: &[Type]) -> Group {
-    let tuple = mixed!(#(#types,)*);
-    let place = Place::of(&tuple).first;
-    let mut tuple = Group::new(Delimiter::Parenthesis, tuple);
-    tuple.set_span(place);
-    tuple
+/// The type arguments of an instance, the handler and its dtypes, placed at the first dtype: there the compiler
+/// reports a dtype without a bound of the function's.
+fn instance(types: &[Type]) -> TokenStream {
+    let place = types.first().map_or_else(Span::mixed_site, |ty| Place::of(&ty.to_token_stream()).first);
+    quote_spanned!(place=> Self, (#(#types,)*))
 }
 
 /// The choice of the instance, once a call.
@@ -340,7 +334,7 @@ fn handler(model: &Model) -> TokenStream {
     let hidden = &model.hidden;
     let instances: Vec<_> = model.instances.iter().map(|types| instance(types)).collect();
     let dispatch = match &instances[..] {
-        [only] => mixed!(__p::run::<Self, #only>(cx)),
+        [only] => mixed!(__p::run::<#only>(cx)),
         _ => {
             let instances_at = mixed!(__p::select(<#hidden as __p::Handler>::INSTANCES));
             let select = located(model.function.sig.ident.span(), instances_at);
@@ -348,14 +342,14 @@ fn handler(model: &Model) -> TokenStream {
             // A constant item and not `const { .. }`: then `cargo check` evaluates it too.
             mixed! {
                 const SELECT: &'static __p::Selector = &#select;
-                #(if cx.selects(SELECT, #index) { return __p::run::<Self, #instances>(cx); })*
+                #(if cx.selects(SELECT, #index) { return __p::run::<#instances>(cx); })*
                 __p::no_instance::<Self>(cx)
             }
         }
     };
     mixed! {
         impl __p::Handler for #hidden {
-            const INSTANCES: &'static [__p::Instance] = &[#(__p::instance::<Self, #instances>()),*];
+            const INSTANCES: &'static [__p::Instance] = &[#(__p::instance::<#instances>()),*];
             #[inline(always)]
             fn dispatch(cx: __p::Cx<'_>) -> __p::Returned {
                 #dispatch

@@ -3,12 +3,14 @@
 
 use proc_macro2::TokenStream;
 use quote::quote;
-use syn::ItemFn;
+use syn::{ItemFn, Signature};
 
 use crate::{args::Args, errors::Diagnostic, expand, model::Model};
 
 /// The function, an empty operation beside it, and every error.
 pub(crate) fn expand(args: Args, function: &ItemFn, errors: &[Diagnostic]) -> TokenStream {
+    // Not `...`, of which the compiler would complain once more.
+    let function = &ItemFn { sig: Signature { variadic: None, ..function.sig.clone() }, ..function.clone() };
     if function.sig.receiver().is_some() {
         // An `impl` block has no place for the hidden type.
         return quote!(#function #(#errors)*);

@@ -156,6 +156,13 @@ pub(crate) struct Place {
     last: Span,
 }
 
+impl Default for Place {
+    /// The attribute.
+    fn default() -> Place {
+        Place { first: Span::mixed_site(), last: Span::mixed_site() }
+    }
+}
+
 impl Place {
     pub(crate) fn of(written: &TokenStream) -> Place {
         let at = |token: Option<TokenTree>| token.map_or_else(Span::call_site, |token| token.span());

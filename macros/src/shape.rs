@@ -9,7 +9,7 @@ use syn::{BinOp, Block, ExprCall, Lit, Stmt, UnOp};
 use crate::{errors::Errors, rules::Rule};
 
 /// What a shape may be made of; every refusal ends with it.
-const LANGUAGE: &str = "a shape is made of dims, attributes, integers, `+ - * / %`, `min(a, b)`, `max(a, b)`, \
+const LANGUAGE: &str = "it is made of dims, attributes, integers, `+ - * / %`, `min(a, b)`, `max(a, b)`, \
                         comparisons, `&& || !` and `if c { a } else { b }`";
 
 /// An expression over names of the kind `N`: identifiers as written, then resolved values.
@@ -101,21 +101,21 @@ pub(crate) fn parse(expr: &syn::Expr, errors: &mut Errors) -> Option<Expr<Ident>
         syn::Expr::Path(path) => match path.path.get_ident() {
             Some(name) => Node::Name(name.clone()),
             None => {
-                errors.push(Rule::ShapePath, path, "a name in a shape is one identifier: a dim or an attribute");
+                errors.push(Rule::ShapePath, path, "a name in a shape is one identifier, a dim or an attribute: write the number, or pass it as an attribute");
                 return None;
             }
         },
         syn::Expr::Unary(unary) => match unary.op {
             UnOp::Not(_) => Node::Not(Box::new(parse(&unary.expr, errors)?)),
             _ => {
-                errors.push(Rule::ShapeOperator, unary.op, format!("a shape does not have this operator: {LANGUAGE}"));
+                errors.push(Rule::ShapeOperator, unary.op, format!("a shape has no such operator: {LANGUAGE}"));
                 return None;
             }
         },
         syn::Expr::Binary(binary) => {
             let op = Op::from_syntax(&binary.op);
             if op.is_none() {
-                errors.push(Rule::ShapeOperator, binary.op, format!("a shape does not have this operator: {LANGUAGE}"));
+                errors.push(Rule::ShapeOperator, binary.op, format!("a shape has no such operator: {LANGUAGE}"));
             }
             let (left, right) = (parse(&binary.left, errors), parse(&binary.right, errors));
             Node::Binary(op?, Box::new([left?, right?]))
@@ -149,7 +149,7 @@ pub(crate) fn parse(expr: &syn::Expr, errors: &mut Errors) -> Option<Expr<Ident>
             return None;
         }
         other => {
-            errors.push(Rule::ShapeExpression, other, format!("a shape cannot hold this expression: {LANGUAGE}"));
+            errors.push(Rule::ShapeExpression, other, format!("a shape cannot hold this: {LANGUAGE}"));
             return None;
         }
     };

@@ -34,6 +34,7 @@ macro_rules! slice_of {
 }
 
 #[ffi_handler]
+#[allow(clippy::needless_lifetimes, reason = "the macro needs its name")]
 fn typed<'a>(#[shape(n)] x: slice_of!('a, float!()), #[shape(n)] y: &mut [float!()]) {
     y.copy_from_slice(x);
 }

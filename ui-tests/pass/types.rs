@@ -50,7 +50,7 @@ fn attributes<T: Scalar>(
     weights: &[f32],
     #[attr(default = T::zero())] shift: T,
     #[attr(default = u64::MAX)] seed: u64,
-    #[attr(default = !false)] up: bool,
+    #[attr(default = cfg!(test))] up: bool,
     #[shape] y: &mut T,
 ) {
     let _ = (side, sizes, scale, weights, seed, up);

@@ -3,6 +3,6 @@
 use oxidax::prelude::*;
 
 #[ffi_handler]
-fn f(#[shape(n)] x: &[f32], #[shape(n)] y: &mut [f32], ...) {}
+fn f(#[shape(n)] x: &[f32], #[shape(n)] y: &mut [f32], _: ...) {}
 
 fn main() {}
