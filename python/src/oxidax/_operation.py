@@ -81,7 +81,7 @@ class Operation:
             return self._apply(args, kwargs)
 
         apply.__name__ = apply.__qualname__ = self.__name__
-        return _jax.jax.jit(apply, inline=True)
+        return _jax.jit(apply, inline=True)
 
     def _apply(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
         call = check(self.definition, self._keywords, args, kwargs)
