@@ -65,11 +65,19 @@ def versions() -> tuple[str, str]:
     return jax.__version__, jaxlib.version.__version__
 
 
-def api_version() -> tuple[int, int]:
-    """The FFI API version of the installed jaxlib, read from the header that it ships."""
-    text = (Path(include_dir()) / "xla" / "ffi" / "api" / "c_api.h").read_text()
+def api_version() -> tuple[int, int] | None:
+    """The FFI API version of the installed jaxlib, read from the header that it ships; None without a header."""
+    try:
+        text = (Path(include_dir()) / "xla" / "ffi" / "api" / "c_api.h").read_text()
+    except OSError:
+        return None
     found = dict(re.findall(r"#define XLA_FFI_API_(MAJOR|MINOR) (\d+)", text))
-    return int(found["MAJOR"]), int(found["MINOR"])
+    return (int(found["MAJOR"]), int(found["MINOR"])) if len(found) == 2 else None
+
+
+def show_version(version: tuple[int, int] | None) -> str:
+    """An API version for people."""
+    return "of an unknown version" if version is None else f"{version[0]}.{version[1]}"
 
 
 def start_backend(platform: str) -> bool:
