@@ -7,7 +7,7 @@ use std::ffi::{CString, c_char, c_void};
 use std::ptr;
 use std::sync::OnceLock;
 
-use crate::handler::{HandlerDef, address};
+use crate::handler::{HandlerDef, address, fence};
 use crate::manifest;
 use crate::sys::*;
 
@@ -131,10 +131,10 @@ unsafe fn register_all(api: *const XLA_FFI_Api, platform: &str) -> *mut XLA_FFI_
     ptr::null_mut()
 }
 
-/// The library's manifest. Lives as long as the library.
+/// The library's manifest. Lives as long as the library. Null if an author's default for an attribute panicked.
 #[unsafe(no_mangle)]
 pub extern "C" fn oxidax_manifest() -> *const Manifest {
-    manifest()
+    fence(manifest, |_| ptr::null())
 }
 
 /// Registers every handler of `platform` ("cpu", "CUDA") with the runtime that `api` belongs to. Null for success.
