@@ -27,6 +27,9 @@ pub struct Buf<'f> {
     pub(crate) _memory: PhantomData<&'f mut [u8]>,
 }
 
+// SAFETY: B5: an address and sizes; elements are `Sync`, and no two threads view the same element of a result.
+unsafe impl Sync for Buf<'_> {}
+
 impl<'f> Buf<'f> {
     /// The typed view. Only an expansion calls this, once, with the type that the buffer was decoded as.
     #[inline(always)]

@@ -21,6 +21,8 @@ use crate::sys::{XLA_FFI_CallFrame, XLA_FFI_Error};
 pub enum Batch {
     /// The function is called once for each batch element.
     Each,
+    /// The same, on XLA's threads.
+    Parallel,
     /// The function is called once and sees the leading axes.
     Whole,
     /// There must be none.
@@ -28,9 +30,15 @@ pub enum Batch {
 }
 
 impl Batch {
+    /// Whether the function sees one batch element at a time.
+    pub(crate) fn loops(self) -> bool {
+        matches!(self, Batch::Each | Batch::Parallel)
+    }
+
     pub(crate) fn name(self) -> &'static str {
         match self {
             Batch::Each => "each",
+            Batch::Parallel => "parallel",
             Batch::Whole => "whole",
             Batch::None => "none",
         }

@@ -53,7 +53,7 @@ pub use num_complex::Complex;
 pub use abi::AttrValue;
 pub use attr::ShapeAttr;
 pub use buffer::{Base, BufferParam, DeviceSlice, DeviceSliceMut, InOut, Matrix, Ranked, Shaped};
-pub use context::Stream;
+pub use context::{Stream, ThreadPool};
 pub use dtype::{DType, Element, Float, Pred, Scalar};
 pub use error::{Error, ErrorCode, Outcome};
 pub use param::{AttrType, Decode, FromDim, Param, Role, Source};
@@ -64,6 +64,6 @@ pub use registry::handlers;
 pub mod prelude {
     pub use crate::{
         Complex, DeviceSlice, DeviceSliceMut, Element, Error, ErrorCode, Float, InOut, Matrix, Pred, Ranked, Scalar,
-        Shaped, Stream, bf16, f16, ffi_handler,
+        Shaped, Stream, ThreadPool, bf16, f16, ffi_handler,
     };
 }

@@ -29,7 +29,7 @@ pub(crate) fn run(frame: Frame<'_>, instance: &'static Instance) -> Returned {
         call.explain_shapes(operands);
         return fail(frame, instance.info, call.report());
     }
-    match (instance.step)(Slow(&mut call)) {
+    match (instance.step)(Slow::Lead(&mut call)) {
         Some(Ok(())) => ptr::null_mut(),
         Some(Err(error)) => fail(frame, instance.info, error),
         None if !call.problems.is_empty() => fail(frame, instance.info, call.report()),
@@ -64,7 +64,7 @@ pub(crate) fn refuse(frame: Frame<'_>, instances: &'static [Instance]) -> Return
 /// What is known of a call so far.
 pub struct Call<'f> {
     pub(crate) frame: Frame<'f>,
-    instance: &'static Instance,
+    pub(crate) instance: &'static Instance,
     /// The buffers in the order of the parameters, `count` of them.
     pub(crate) buffers: [Buf<'f>; MAX_PARAMS],
     count: usize,
@@ -256,7 +256,7 @@ impl<'f> Call<'f> {
         let rank = buffer.rank;
         let (fits, or_more) = match self.instance.info.batch {
             Batch::None => (rank == core as i64, ""),
-            Batch::Each | Batch::Whole => (rank >= core as i64, " or more"),
+            Batch::Each | Batch::Parallel | Batch::Whole => (rank >= core as i64, " or more"),
         };
         if !fits {
             let why = if or_more.is_empty() { " (`batch = none`)" } else { "" };
@@ -344,7 +344,7 @@ impl<'f> Call<'f> {
     fn check_batch(&mut self) {
         let Some(first) = (0..self.count).find(|&k| self.buffers[k].writes) else { return };
         let batch = self.leading(first);
-        if batch.len() > MAX_BATCH_AXES && self.instance.info.batch == Batch::Each {
+        if batch.len() > MAX_BATCH_AXES && self.instance.info.batch.loops() {
             self.problems.push(format!("{} batch axes: at most {MAX_BATCH_AXES} are supported", batch.len()));
             return;
         }
@@ -382,7 +382,7 @@ impl<'f> Call<'f> {
                 }
             }
         }
-        if self.instance.info.batch == Batch::Each {
+        if self.instance.info.batch.loops() {
             self.axes.rank = batch.len();
             for (size, &dim) in self.axes.shape.iter_mut().zip(batch) {
                 *size = dim as usize;

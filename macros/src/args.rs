@@ -47,6 +47,8 @@ pub(crate) enum Batch {
     /// One call a batch element.
     #[default]
     Each,
+    /// The same, shared among XLA's threads.
+    Parallel,
     /// One call that sees the batch axes.
     Whole,
     /// No batch axes.
@@ -210,10 +212,11 @@ fn dtypes(input: ParseStream) -> Result<Vec<Dtypes>> {
 fn batch(name: &Ident, errors: &mut Errors) -> Batch {
     match name.to_string().as_str() {
         "each" => Batch::Each,
+        "parallel" => Batch::Parallel,
         "whole" => Batch::Whole,
         "none" => Batch::None,
         _ => {
-            errors.push(Rule::BatchValue, name, "`batch` is `each`, `whole` or `none`");
+            errors.push(Rule::BatchValue, name, "`batch` is `each`, `parallel`, `whole` or `none`");
             Batch::default()
         }
     }

@@ -47,6 +47,7 @@ const CHECKS: &[Check] = &[
     names_not_empty,
     command_buffer_on_cuda,
     command_buffer_on_cuda_alone,
+    parallel_on_cpu_alone,
 ];
 
 /// Applies every rule.
@@ -389,6 +390,13 @@ fn command_buffer_on_cuda(written: &Written, model: &Model, errors: &mut Errors)
         let message = "may XLA record this handler into a CUDA graph? Add `command_buffer = true` if it only launches \
                        kernels on the stream (no allocation, no synchronisation), else `command_buffer = false`";
         errors.push(Rule::CommandBufferMissing, &written.args.platform_at, message);
+    }
+}
+
+fn parallel_on_cpu_alone(written: &Written, model: &Model, errors: &mut Errors) {
+    if model.platform == Platform::Cuda && written.args.batch == Batch::Parallel {
+        let message = "`batch = parallel` shares work among the CPU's threads: on CUDA, say `batch = whole` and launch a grid";
+        errors.push(Rule::ParallelOnCuda, &written.args.platform_at, message);
     }
 }
 

@@ -73,6 +73,7 @@ fn info(model: &Model) -> TokenStream {
     let target = option(model.target.as_ref().map(ToTokens::to_token_stream));
     let batch = match model.batch {
         Batch::Each => mixed!(__p::Batch::Each),
+        Batch::Parallel => mixed!(__p::Batch::Parallel),
         Batch::Whole => mixed!(__p::Batch::Whole),
         Batch::None => mixed!(__p::Batch::None),
     };

@@ -136,4 +136,6 @@ rules! {
     CommandBufferMissing => "command-buffer-missing",
     /// A CPU handler that says `command_buffer`.
     CommandBufferOnCpu => "command-buffer-on-cpu",
+    /// A CUDA handler with `batch = parallel`.
+    ParallelOnCuda => "parallel-on-cuda",
 }

@@ -1,5 +1,7 @@
 //! Contexts: what the runtime supplies to a handler that names it. One type a file.
 
 mod stream;
+mod thread_pool;
 
 pub use stream::Stream;
+pub use thread_pool::ThreadPool;
