@@ -52,18 +52,18 @@ pub use num_complex::Complex;
 
 pub use abi::AttrValue;
 pub use attr::ShapeAttr;
-pub use buffer::{Base, BufferParam, DeviceSlice, DeviceSliceMut, InOut, Matrix, Ranked, Shaped};
+pub use buffer::{Base, BufferParam, ColMajor, DeviceSlice, DeviceSliceMut, InOut, Matrix, Ranked, Shaped};
 pub use context::{Stream, ThreadPool};
 pub use dtype::{DType, Element, Float, Pred, Scalar};
 pub use error::{Error, ErrorCode, Outcome};
 pub use param::{AttrType, Decode, FromDim, Param, Role, Source};
 pub use platform::{Cpu, Cuda, Platform};
-pub use registry::handlers;
+pub use registry::{Entry, entries};
 
 /// What a crate of handlers usually names.
 pub mod prelude {
     pub use crate::{
-        Complex, DeviceSlice, DeviceSliceMut, Element, Error, ErrorCode, Float, InOut, Matrix, Pred, Ranked, Scalar,
+        ColMajor, Complex, DeviceSlice, DeviceSliceMut, Element, Error, ErrorCode, Float, InOut, Matrix, Pred, Ranked, Scalar,
         Shaped, Stream, ThreadPool, bf16, f16, ffi_handler,
     };
 }

@@ -8,7 +8,7 @@ use serde_json::Value as Json;
 use crate::abi::List;
 use crate::buffer::{Base, BufferParam};
 use crate::decode::Slow;
-use crate::handler::{Batch, Finish, Kernel, OpInfo, Shapes};
+use crate::handler::{Batch, EntryPoint, Finish, Kernel, OpInfo, Shapes, entry_of_instance};
 use crate::param::{AttrType, Decode, FromDim, Param, Role, Source};
 use crate::platform::Platform;
 
@@ -34,6 +34,7 @@ pub(crate) enum Kind {
         rank: Option<usize>,
         /// For each axis the dim it names bare, or -1 for an expression.
         axes: &'static [i16],
+        col_major: bool,
     },
     Attribute {
         ty: AttrType,
@@ -48,6 +49,12 @@ pub(crate) enum Kind {
     Dim,
 }
 
+impl Spec {
+    pub(crate) fn is_col_major(&self) -> bool {
+        matches!(self.kind, Kind::Buffer { col_major: true, .. })
+    }
+}
+
 /// A `#[shape(..)]` parameter.
 #[track_caller]
 pub const fn buffer<'f, P: Platform, B: BufferParam<'f, P>>(name: &'static str, axes: &'static [i16]) -> Spec {
@@ -56,6 +63,10 @@ pub const fn buffer<'f, P: Platform, B: BufferParam<'f, P>>(name: &'static str, 
     }
     let writes = <B::Base as Base<'f, P>>::WRITES;
     assert!(writes || !B::INOUT, "`InOut` wraps a result: `InOut<&mut [T]>`");
+    if B::COL_MAJOR {
+        assert!(axes.len() >= 2, "`ColMajor` is for matrices: it needs two dims");
+        assert!(!B::INDEXED, "`Matrix` and `Ranked` index rows first: write `ColMajor<&[T]>` and compute `i + j * m`");
+    }
     let role = match (B::INOUT, writes) {
         (true, _) => Role::InOut,
         (false, true) => Role::Result,
@@ -63,7 +74,7 @@ pub const fn buffer<'f, P: Platform, B: BufferParam<'f, P>>(name: &'static str, 
     };
     let dtype = <<B::Base as Base<'f, P>>::Elem as crate::dtype::Element>::DTYPE;
     let align = align_of::<<B::Base as Base<'f, P>>::Elem>();
-    Spec { name, role, kind: Kind::Buffer { dtype, align, rank: B::RANK, axes } }
+    Spec { name, role, kind: Kind::Buffer { dtype, align, rank: B::RANK, axes, col_major: B::COL_MAJOR } }
 }
 
 /// An unmarked parameter.
@@ -220,11 +231,19 @@ pub struct Instance {
     /// Decodes attributes again and runs the batch loop.
     pub(crate) step: for<'a, 'f> fn(Slow<'a, 'f>) -> Option<Finish>,
     pub(crate) defaults: fn() -> Vec<(&'static str, Json)>,
+    /// The target of this instance alone, and its entry point, where each has its own.
+    pub(crate) own: Option<(&'static str, EntryPoint)>,
+}
+
+/// The data of one instance, with a target and an entry point of its own.
+pub const fn instance_at<K: Kernel<G>, G>(target: &'static str) -> Instance {
+    Instance { own: Some((target, entry_of_instance::<K, G>)), ..instance::<K, G>() }
 }
 
 /// The data of one instance.
 pub const fn instance<K: Kernel<G>, G>() -> Instance {
     Instance {
+        own: None,
         specs: K::PARAMS,
         plan: const { &K::PLAN },
         info: K::INFO,

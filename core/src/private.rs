@@ -15,7 +15,7 @@ pub use crate::decode::Decoder;
 pub use crate::handler::{
     Batch, Cx, Finish, Handler, HandlerDef, Kernel, OpInfo, Operation, Returned, Vjp, no_instance, run,
 };
-pub use crate::plan::{Instance, Plan, Selector, Spec, buffer, dim, instance, param, plan, select};
+pub use crate::plan::{Instance, Plan, Selector, Spec, buffer, dim, instance, instance_at, param, plan, select};
 pub use crate::platform::{Cpu, Cuda};
 pub use crate::shape::{Algebra, Sink};
 

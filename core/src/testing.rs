@@ -32,8 +32,7 @@ use std::thread::{self, JoinHandle};
 
 use crate::dtype::{DType, Element, Pred};
 use crate::error::{Error, ErrorCode};
-use crate::handler::HandlerDef;
-use crate::registry;
+use crate::registry::{self, Entry};
 use crate::sys::*;
 
 /// What fills a result before the call, in the first and in the second run.
@@ -41,14 +40,14 @@ const POISON: [u8; 2] = [0xa5, 0x5a];
 /// XLA aligns buffers so.
 const ALIGN: usize = 64;
 
-/// A handler of this program, by its function's name, its target or its path. Panics if there is not exactly one.
-pub fn handler(name: &str) -> &'static HandlerDef {
-    let named = |def: &&HandlerDef| def.info.name == name || def.target() == name || def.id() == name;
-    let mut found = registry::handlers().iter().copied().filter(named);
+/// A handler of this program, by its operation's name, its target or its path. Panics if there is not exactly one.
+pub fn handler(name: &str) -> &'static Entry {
+    let named = |entry: &&Entry| entry.name() == name || entry.target() == name || entry.id() == name;
+    let mut found = registry::entries().iter().filter(named);
     match (found.next(), found.next()) {
-        (Some(def), None) => def,
+        (Some(entry), None) => entry,
         (None, _) => {
-            let known: Vec<_> = registry::handlers().iter().map(|def| def.id()).collect();
+            let known: Vec<_> = registry::entries().iter().map(Entry::id).collect();
             panic!("no handler {name:?} is linked in; there are {known:?}")
         }
         (Some(a), Some(b)) => panic!("{name:?} is {} or {}: use the path", a.id(), b.id()),
@@ -57,7 +56,7 @@ pub fn handler(name: &str) -> &'static HandlerDef {
 
 /// The manifest of this program's handlers, as the loader reads it.
 pub fn manifest() -> serde_json::Value {
-    crate::manifest::json(registry::handlers())
+    crate::manifest::json(registry::entries())
 }
 
 /// What a handler answers when XLA asks for its metadata at registration: API version and traits.
@@ -249,7 +248,7 @@ impl<T: Element> From<&[T]> for Attr {
 
 /// A call, built operand by operand in XLA's order.
 pub struct CallFrame {
-    handler: &'static HandlerDef,
+    handler: &'static Entry,
     args: Vec<Operand>,
     rets: Vec<Operand>,
     attrs: Vec<(String, Attr)>,
