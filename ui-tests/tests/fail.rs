@@ -5,6 +5,7 @@ use std::{
     collections::BTreeMap,
     fs,
     path::{Path, PathBuf},
+    process::Command,
 };
 
 use rules::Rule;
@@ -30,6 +31,7 @@ const CORE: &[&str] = &[
     "rule-unknown",
     // Constants of core that cannot be computed.
     "rank",
+    "rank-of-base",
     "no-result",
     "dtypes-alike",
     "inout-of-argument",
@@ -39,9 +41,18 @@ const CORE: &[&str] = &[
     "too-many-selectors",
 ];
 
+/// The compiler that wrote the messages: another one words and arranges its own part of them differently.
+const COMPILER: &str = "rustc 1.95.";
+
 #[test]
 fn wrong_handlers_are_refused() {
-    trybuild::TestCases::new().compile_fail("fail/*/*.rs");
+    let version = Command::new("rustc").arg("--version").output().expect("rustc runs").stdout;
+    let version = String::from_utf8_lossy(&version);
+    if version.starts_with(COMPILER) {
+        trybuild::TestCases::new().compile_fail("fail/*/*.rs");
+    } else {
+        eprintln!("skipped: the messages are those of {COMPILER}*, and this is {version}");
+    }
 }
 
 #[test]

@@ -1,4 +1,5 @@
-//! Every fixture `ui-tests/fail/<topic>/<rule>.rs` breaks the rule it is named after and no other.
+//! Every fixture `ui-tests/fail/<topic>/<rule>.rs` breaks the rule it is named after and no other, and no
+//! handler there makes the macro panic when a token is missing.
 
 use std::{
     collections::BTreeSet,
@@ -6,9 +7,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use proc_macro2::TokenStream;
+use proc_macro2::{Group, TokenStream, TokenTree};
 use quote::ToTokens;
-use syn::{Item, Meta};
+use syn::{Attribute, ImplItem, Item, Meta};
 
 use crate::{handler, rules::Rule};
 
@@ -26,6 +27,22 @@ fn a_fixture_breaks_the_rule_it_names() {
     }
 }
 
+#[test]
+fn no_missing_token_panics() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../ui-tests");
+    let mut files = Vec::new();
+    rust_files(&root.join("fail"), &mut files);
+    rust_files(&root.join("pass"), &mut files);
+    for (arguments, item) in files.iter().flat_map(|path| handlers(&fs::read_to_string(path).unwrap())) {
+        for arguments in without_one_token(&arguments) {
+            handler(arguments, item.clone());
+        }
+        for item in without_one_token(&item) {
+            handler(arguments.clone(), item);
+        }
+    }
+}
+
 fn rust_files(folder: &Path, files: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
@@ -37,48 +54,59 @@ fn rust_files(folder: &Path, files: &mut Vec<PathBuf>) {
     }
 }
 
+/// A handler: the arguments of its attribute and the item.
+type Handler = (TokenStream, TokenStream);
+
 /// The ids of the rules that the handlers of a file break.
 fn broken_rules(source: &str) -> BTreeSet<&'static str> {
-    let mut broken = BTreeSet::new();
-    visit(syn::parse_file(source).unwrap().items, &mut broken);
-    broken
+    let handlers = handlers(source).into_iter();
+    handlers.flat_map(|(arguments, item)| handler(arguments, item).1).map(|diagnostic| diagnostic.rule.id()).collect()
 }
 
-fn visit(items: Vec<Item>, broken: &mut BTreeSet<&'static str>) {
-    for mut item in items {
-        let attributes = match &mut item {
-            Item::Fn(item) => &mut item.attrs,
-            Item::Struct(item) => &mut item.attrs,
-            Item::Impl(item) => {
-                visit_methods(item, broken);
-                continue;
-            }
-            _ => continue,
-        };
-        if let Some(position) = attributes.iter().position(|attribute| attribute.path().is_ident("ffi_handler")) {
-            let arguments = arguments(&attributes.remove(position).meta);
-            expand(arguments, item.to_token_stream(), broken);
+/// The handlers of a file, in its modules' top level and in `impl` blocks.
+fn handlers(source: &str) -> Vec<Handler> {
+    let mut handlers = Vec::new();
+    for item in syn::parse_file(source).unwrap().items {
+        match item {
+            Item::Fn(mut item) => handlers.extend(take(&mut item.attrs).map(|args| (args, item.to_token_stream()))),
+            Item::Struct(mut item) => handlers.extend(take(&mut item.attrs).map(|args| (args, item.to_token_stream()))),
+            Item::Impl(item) => handlers.extend(item.items.into_iter().filter_map(|item| match item {
+                ImplItem::Fn(mut item) => take(&mut item.attrs).map(|args| (args, item.to_token_stream())),
+                _ => None,
+            })),
+            _ => {}
         }
     }
+    handlers
 }
 
-fn visit_methods(item: &mut syn::ItemImpl, broken: &mut BTreeSet<&'static str>) {
-    for item in &mut item.items {
-        let syn::ImplItem::Fn(method) = item else { continue };
-        if let Some(position) = method.attrs.iter().position(|attribute| attribute.path().is_ident("ffi_handler")) {
-            let arguments = arguments(&method.attrs.remove(position).meta);
-            expand(arguments, method.to_token_stream(), broken);
-        }
-    }
-}
-
-fn arguments(meta: &Meta) -> TokenStream {
-    match meta {
-        Meta::List(list) => list.tokens.clone(),
+/// Takes `#[ffi_handler(..)]` off an item: its arguments.
+fn take(attributes: &mut Vec<Attribute>) -> Option<TokenStream> {
+    let position = attributes.iter().position(|attribute| attribute.path().is_ident("ffi_handler"))?;
+    Some(match attributes.remove(position).meta {
+        Meta::List(list) => list.tokens,
         _ => TokenStream::new(),
-    }
+    })
 }
 
-fn expand(arguments: TokenStream, item: TokenStream, broken: &mut BTreeSet<&'static str>) {
-    broken.extend(handler(arguments, item).1.iter().map(|diagnostic| diagnostic.rule.id()));
+/// The streams that lack one token, at any depth.
+fn without_one_token(tokens: &TokenStream) -> Vec<TokenStream> {
+    let tokens: Vec<TokenTree> = tokens.clone().into_iter().collect();
+    let mut streams = Vec::new();
+    for (position, token) in tokens.iter().enumerate() {
+        let with = |replacement: Option<TokenTree>| {
+            tokens[..position]
+                .iter()
+                .cloned()
+                .chain(replacement)
+                .chain(tokens[position + 1..].iter().cloned())
+                .collect()
+        };
+        streams.push(with(None));
+        if let TokenTree::Group(group) = token {
+            let inner = without_one_token(&group.stream()).into_iter();
+            streams.extend(inner.map(|inner| with(Some(Group::new(group.delimiter(), inner).into()))));
+        }
+    }
+    streams
 }

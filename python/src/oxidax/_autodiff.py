@@ -1,0 +1,248 @@
+"""Derivatives: a jvp rule for each operation, and a second primitive for its linearised form.
+
+The linearised operation takes what its rules need and the tangents. Evaluated, it is the `jvp` handler;
+transposed, it is `bwd`: so forward and reverse mode, and every mixture of them, come from one object. All rules
+are operations themselves, so they batch, and differentiate where they have rules of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from oxidax import _jax
+from oxidax._dtypes import NUMPY
+from oxidax._operation import Operation
+from oxidax._primitive import Attributes, Sizes, bind, eager, infer_call, move_batch_axes
+from oxidax._shapes import Size, equal
+from oxidax._wiring import Rule, Wiring, connect, differentiable, inexact
+
+ad = _jax.ad
+
+
+def wire(operations: Sequence[Operation]) -> None:
+    """Gives each operation of a library its derivative rules.
+
+    Raises:
+        LoadError: a rule does not fit its operation.
+    """
+    by_id = {d.id: operation for operation in operations for d in operation.definitions.values()}
+    for operation in operations:
+        _Derivative(operation, connect(operation, by_id))
+
+
+def _is_zero(tangent: Any) -> bool:
+    return type(tangent) is ad.Zero
+
+
+class _Derivative:
+    """The rules that JAX calls for one operation."""
+
+    def __init__(self, operation: Operation, wiring: Wiring | None) -> None:
+        self.operation = operation
+        self.definition = operation.definition
+        ad.primitive_jvps[operation.primitive] = self.jvp
+        if wiring is not None:
+            self.wiring = wiring
+            self.make_linear()
+        self.has_rules = wiring is not None
+
+    def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> tuple[list[Any], list[Any]]:
+        """The jvp rule of the operation: the forward pass, then the linearised operation."""
+        instance = self.definition.instances[params["instance"]]
+        floating = inexact(self.definition.arguments, instance)
+        if not differentiable(self.definition, instance) or all(_is_zero(tangents[i]) for i in floating):
+            outs = bind(self.operation.primitive, primals, **params)
+            return outs, [_jax.zero_tangent(out) for out in outs]
+        if not self.has_rules:
+            raise TypeError(
+                f"{self.definition.name}: has no derivative: add `vjp(bwd = ..)` for reverse mode or `jvp = ..` for "
+                "forward mode to its #[ffi_handler(..)] in Rust, or apply jax.lax.stop_gradient to its inputs"
+            )
+        shapes = [tuple(_jax.typeof(primal).shape) for primal in primals]
+        inferred = infer_call(self.definition, shapes, params["sizes"], params["attributes"])
+        sizes = tuple(inferred.dims.items())
+        outs = self.forward_pass(primals, sizes, **params)
+        results = outs[: len(self.definition.results)]
+        env = dict(zip([b.name for b in self.definition.arguments], primals, strict=True))
+        env |= zip([b.name for b in self.definition.results], results, strict=True)
+        env |= zip([b.name for b in self.wiring.residuals], outs[len(results) :], strict=True)
+        operands = [env[b.name] for b in self.wiring.needed]
+        operands += [ad.instantiate_zeros(tangents[i]) for i in floating]
+        params |= {"sizes": sizes, "batch_shape": inferred.batch, "result_shapes": tuple(inferred.results)}
+        out_tangents = iter(bind(self.linear, operands, **params))
+        kept = set(inexact(self.definition.results, instance))
+        return results, [next(out_tangents) if i in kept else _jax.zero_tangent(y) for i, y in enumerate(results)]
+
+    def forward_pass(
+        self, primals: Sequence[Any], all_sizes: Sizes, *, instance: int, sizes: Sizes, attributes: Attributes
+    ) -> list[Any]:
+        """The results of the operation, then the residuals."""
+        if self.wiring.fwd is None:
+            return bind(self.operation.primitive, primals, instance=instance, sizes=sizes, attributes=attributes)
+        return self.call(self.wiring.fwd, list(primals), instance, all_sizes, attributes)
+
+    def call(self, rule: Rule, operands: list[Any], instance: int, sizes: Sizes, attributes: Attributes) -> list[Any]:
+        """Binds a rule: with the attributes and sizes of the operation that it names."""
+        chosen = rule.instances[instance]
+        assert chosen is not None
+        definition = rule.operation.definition
+        given, known = dict(attributes), dict(sizes)
+        own = definition.instances[chosen].attributes
+        values = []
+        for name in definition.attributes:
+            value = given.get(name) if name in self.definition.attributes else own[name].default
+            if value is not None:
+                values.append((name, value))
+        return rule.operation.bind(
+            operands,
+            instance=chosen,
+            sizes=tuple((dim, known[dim]) for dim in definition.dim_keywords),
+            attributes=tuple(values),
+        )
+
+    # The linearised operation -------------------------------------------------------------------
+
+    def make_linear(self) -> None:
+        """Builds the primitive of the linearised operation."""
+        self.linear = linear = _jax.Primitive(f"{self.definition.name}_linear")
+        linear.multiple_results = True
+        linear.def_abstract_eval(self.linear_abstract_eval)
+        linear.def_impl(eager(linear))
+        _jax.register_lowering(linear, {"": _jax.mlir.lower_fun(self.linear_forward, multiple_results=True)})
+        _jax.batching.primitive_batchers[linear] = self.linear_batch
+        ad.primitive_jvps[linear] = self.linear_jvp
+        ad.primitive_transposes[linear] = self.linear_transpose
+        _jax.prepare_for_shard_map(linear)
+
+    def split(self, operands: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any]]:
+        """What the rules need, and the tangents."""
+        count = len(self.wiring.needed)
+        return operands[:count], operands[count:]
+
+    def linear_abstract_eval(
+        self, *avals: Any, instance: int, result_shapes: tuple[tuple[Size, ...], ...], **_: Any
+    ) -> list[Any]:
+        """One tangent for each floating result; shapes are parameters, for an operand may not be there."""
+        dtypes = self.definition.instances[instance].dtypes
+        buffers = self.definition.results
+        kept = inexact(buffers, self.definition.instances[instance])
+        return [_jax.result_aval(avals[0], result_shapes[i], NUMPY[dtypes[buffers[i].name]]) for i in kept]
+
+    def linear_forward(
+        self,
+        *operands: Any,
+        instance: int,
+        sizes: Sizes,
+        attributes: Attributes,
+        batch_shape: tuple[Size, ...],
+        result_shapes: tuple[tuple[Size, ...], ...],
+    ) -> list[Any]:
+        """Forward mode: the `jvp` handler."""
+        del batch_shape
+        if self.wiring.jvp is None:
+            raise TypeError(
+                f"{self.definition.name}: has no forward-mode derivative: add `jvp = ..` to its #[ffi_handler(..)] in "
+                "Rust, or use reverse mode (jax.grad, jax.vjp, jax.jacrev)"
+            )
+        row = self.definition.instances[instance]
+        needed, tangents = self.split(operands)
+        env = dict(zip([b.name for b in self.wiring.needed], needed, strict=True))
+        names = ["t_" + self.definition.arguments[i].name for i in inexact(self.definition.arguments, row)]
+        env |= zip(names, tangents, strict=True)
+        rule = self.wiring.jvp.operation.definition
+        outs = self.call(self.wiring.jvp, [env[b.name] for b in rule.arguments], instance, sizes, attributes)
+        by_name = dict(zip([b.name for b in rule.results], outs, strict=True))
+        kept = inexact(self.definition.results, row)
+        return [_spread(by_name["t_" + self.definition.results[i].name], result_shapes[i]) for i in kept]
+
+    def linear_batch(
+        self, args: Sequence[Any], axes: Sequence[int | None], **params: Any
+    ) -> tuple[list[Any], list[int]]:
+        """vmap: the mapped axis becomes the first batch axis."""
+        size = next(arg.shape[axis] for arg, axis in zip(args, axes, strict=True) if axis is not None)
+        row = self.definition.instances[params["instance"]]
+        arguments = self.definition.arguments
+        cores = [len(b.shape) for b in self.wiring.needed]
+        cores += [len(arguments[i].shape) for i in inexact(arguments, row)]
+        moved = move_batch_axes(args, axes, cores, depth=len(params["batch_shape"]))
+        params |= {
+            "batch_shape": (size, *params["batch_shape"]),
+            "result_shapes": tuple((size, *shape) for shape in params["result_shapes"]),
+        }
+        outs = bind(self.linear, moved, **params)
+        return outs, [0] * len(outs)
+
+    def linear_jvp(self, primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> tuple[Any, Any]:
+        """The derivative of the linearised operation: linear in the tangents, by `jvp`'s own rules in the rest."""
+        needed, _ = self.split(primals)
+        needed_t, direct_t = self.split(tangents)
+        if all(_is_zero(t) for t in needed_t):
+            outs = bind(self.linear, primals, **params)
+            again = [*needed, *map(ad.instantiate_zeros, direct_t)]
+            return outs, bind(self.linear, again, **params)
+        moving = [i for i, t in enumerate(tangents) if not _is_zero(t)]
+
+        def forward(*values: Any) -> list[Any]:
+            operands = list(primals)
+            for i, value in zip(moving, values, strict=True):
+                operands[i] = value
+            return self.linear_forward(*operands, **params)
+
+        return _jax.jax.jvp(forward, tuple(primals[i] for i in moving), tuple(tangents[i] for i in moving))
+
+    def linear_transpose(
+        self,
+        cotangents: Sequence[Any],
+        *args: Any,
+        instance: int,
+        sizes: Sizes,
+        attributes: Attributes,
+        batch_shape: tuple[Size, ...],
+        **_: Any,
+    ) -> list[Any]:
+        """Reverse mode: the `bwd` handler; a cotangent is summed over the axes that its input was broadcast along."""
+        if all(_is_zero(ct) for ct in cotangents):
+            return [None] * len(args)
+        if self.wiring.bwd is None:
+            raise TypeError(
+                f"{self.definition.name}: has no reverse-mode derivative: add `vjp(bwd = ..)` to its "
+                "#[ffi_handler(..)] in Rust, or use forward mode (jax.jvp, jax.jacfwd)"
+            )
+        row = self.definition.instances[instance]
+        needed, tangents = self.split(args)
+        env = dict(zip([b.name for b in self.wiring.needed], needed, strict=True))
+        names = ["ct_" + self.definition.results[i].name for i in inexact(self.definition.results, row)]
+        env |= zip(names, map(ad.instantiate_zeros, cotangents), strict=True)
+        rule = self.wiring.bwd.operation.definition
+        outs = self.call(self.wiring.bwd, [env[b.name] for b in rule.arguments], instance, sizes, attributes)
+        by_name = dict(zip([b.name for b in rule.results], outs, strict=True))
+        back: list[Any] = [None] * len(needed)
+        for i, tangent in zip(inexact(self.definition.arguments, row), tangents, strict=True):
+            buffer = self.definition.arguments[i]
+            if not ad.is_undefined_primal(tangent):
+                back.append(None)
+                continue
+            wanted = tuple(tangent.aval.shape)
+            core = wanted[len(wanted) - len(buffer.shape) :]
+            full = _spread(by_name["ct_" + buffer.name], (*batch_shape, *core))
+            back.append(_sum_to(full, wanted))
+        return back
+
+
+def _spread(array: Any, shape: tuple[Size, ...]) -> Any:
+    """The full batch, where a rule did not see all batch axes."""
+    if len(array.shape) == len(shape) and all(map(equal, array.shape, shape)):
+        return array
+    return _jax.broadcast_to(array, shape)
+
+
+def _sum_to(array: Any, shape: tuple[Size, ...]) -> Any:
+    """Sums over the axes along which `shape` was broadcast."""
+    extra = len(array.shape) - len(shape)
+    if extra:
+        array = array.sum(tuple(range(extra)))
+    kept = tuple(i for i, (a, b) in enumerate(zip(array.shape, shape, strict=True)) if equal(b, 1) and not equal(a, 1))
+    if kept:
+        array = array.sum(kept, keepdims=True)
+    return array

@@ -1,0 +1,203 @@
+"""Every JAX name on which the package relies; other files import JAX only through this one.
+
+Public names first; then, each with its reason and its versions, what JAX does not document. The versions
+are those on which the test suite ran.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.core import ShapedArray, Tracer
+from jax.extend.backend import get_backend
+from jax.extend.core import Primitive
+from jax.ffi import ffi_lowering, include_dir, pycapsule, register_ffi_target
+from jax.interpreters import ad, batching, mlir
+from jax.sharding import NamedSharding, PartitionSpec
+
+__all__ = [
+    "Array",
+    "InconclusiveDimensionOperation",
+    "Primitive",
+    "Tracer",
+    "ad",
+    "api_version",
+    "batching",
+    "broadcast_to",
+    "canonical_dtype",
+    "claimed_targets",
+    "expand_dims",
+    "ffi_lowering",
+    "jax",
+    "jnp",
+    "max_dim",
+    "min_dim",
+    "mlir",
+    "prepare_for_shard_map",
+    "pycapsule",
+    "register_ffi_target",
+    "result_aval",
+    "start_backend",
+    "typeof",
+    "vary_together",
+    "versions",
+    "x64",
+    "zero_tangent",
+]
+
+Array = jax.Array
+typeof = jax.typeof
+min_dim = jax.core.min_dim
+max_dim = jax.core.max_dim
+canonical_dtype = jax.dtypes.canonicalize_dtype
+broadcast_to = jnp.broadcast_to
+VERSION = tuple(int(part) for part in re.findall(r"\d+", jax.__version__)[:3])
+
+# Moved from jax.core to jax.extend.core by 0.10.
+InconclusiveDimensionOperation: type[Exception] = (
+    getattr(jax.extend.core, "InconclusiveDimensionOperation", None) or jax.core.InconclusiveDimensionOperation
+)
+
+
+def x64() -> bool:
+    """Whether 64-bit types exist in this JAX."""
+    return canonical_dtype(np.dtype(np.float64)) == np.float64
+
+
+def expand_dims(array: Any, axes: Sequence[int]) -> Any:
+    """Inserts axes of size 1 so that they stand at `axes` of the result."""
+    return jax.lax.expand_dims(array, axes)
+
+
+def is_key(dtype: Any) -> bool:
+    """True for the dtype of typed PRNG keys and other extended dtypes."""
+    return bool(jax.dtypes.issubdtype(dtype, jax.dtypes.extended))
+
+
+def versions() -> tuple[str, str]:
+    """The versions of jax and jaxlib."""
+    import jaxlib.version
+
+    return jax.__version__, jaxlib.version.__version__
+
+
+def api_version() -> tuple[int, int]:
+    """The FFI API version of the installed jaxlib, read from the header that it ships."""
+    text = (Path(include_dir()) / "xla" / "ffi" / "api" / "c_api.h").read_text()
+    found = dict(re.findall(r"#define XLA_FFI_API_(MAJOR|MINOR) (\d+)", text))
+    return int(found["MAJOR"]), int(found["MINOR"])
+
+
+def start_backend(platform: str) -> bool:
+    """Starts JAX's backends and says whether there is one for `platform`."""
+    for _ in range(2):  # a handler that XLA refuses fails the first start, and only the first
+        try:
+            get_backend(platform)
+        except RuntimeError:
+            continue
+        return True
+    return False
+
+
+# What JAX does not document ----------------------------------------------------------------------
+
+
+def claimed_targets(platform: str) -> dict[str, Any]:
+    """The targets that somebody has registered or queued for `platform`, without starting a backend.
+
+    A name that comes twice in the queue makes the backend fail to start, for the whole process, so it has
+    to be seen before. `jaxlib.xla_client.custom_call_targets` lists the registered ones; the queue is only
+    in `_custom_callback` (0.5.3 to 0.12.0.1). Where they are gone, nothing is claimed.
+    """
+    try:
+        from jaxlib import xla_client
+
+        name = xla_client.xla_platform_names.get(platform, platform)
+        found = dict(xla_client.custom_call_targets(name))
+        found |= {row[0]: row[1] for row in xla_client._custom_callback.get(name, ())}
+    except (ImportError, AttributeError, TypeError, RuntimeError, ValueError):
+        return {}
+    return found
+
+
+def result_aval(like: Any | None, shape: tuple[Any, ...], dtype: np.dtype[Any]) -> Any:
+    """The type of a result: varying axes and memory space from the operand `like`, sharding replicated.
+
+    `ShapedArray.update` and `.sharding` are undocumented (0.5.3 to 0.12.0.1). They let a result inherit what
+    the version at hand knows of `shard_map`, under whichever name.
+    """
+    if like is None:
+        return ShapedArray(shape, dtype)
+    changes: dict[str, Any] = {"shape": shape, "dtype": dtype, "weak_type": False}
+    sharding = getattr(like, "sharding", None)
+    if sharding is not None:
+        spec = PartitionSpec(*[None] * len(shape))
+        changes["sharding"] = (
+            sharding.update(spec=spec) if hasattr(sharding, "update") else NamedSharding(sharding.mesh, spec)
+        )
+    return like.update(**changes)
+
+
+def _varying(aval: Any) -> frozenset[Any]:
+    """The manual axes over which a value varies: none on 0.5, `vma` to 0.9, then `manual_axis_type`."""
+    manual = getattr(aval, "manual_axis_type", None)
+    return frozenset(getattr(aval, "vma", ()) if manual is None else manual.varying)
+
+
+def vary_together(arrays: Iterable[Any]) -> list[Any]:
+    """Makes all operands vary over the union of their manual axes, as `shard_map` asks of one call."""
+    arrays = list(arrays)
+    axes = [_varying(typeof(array)) for array in arrays]
+    union = frozenset().union(*axes)
+    if not union:
+        return arrays
+    return [_vary(a, union - own) if union - own else a for a, own in zip(arrays, axes, strict=True)]
+
+
+def _vary(array: Any, axes: frozenset[Any]) -> Any:
+    if hasattr(jax.lax, "pcast"):  # 0.8 and newer
+        return jax.lax.pcast(array, tuple(axes), to="varying")
+    return jax.lax.pvary(array, tuple(axes))  # 0.6 and 0.7
+
+
+def prepare_for_shard_map(primitive: Primitive) -> None:
+    """Gives `shard_map` on 0.5 the standard rules, which newer versions need not be told."""
+    if VERSION < (0, 6):
+        from jax.experimental import shard_map
+
+        shard_map.register_standard_check(primitive)
+        shard_map.register_standard_rewrite(primitive)
+
+
+def zero_tangent(primal: Any) -> ad.Zero:
+    """The zero tangent of a value: float0 for integers. `from_primal_value` is gone by 0.10."""
+    if hasattr(ad.Zero, "from_primal_value"):
+        return ad.Zero.from_primal_value(primal)
+    return ad.Zero(typeof(primal).to_tangent_aval())
+
+
+def register_lowering(primitive: Primitive, rules: dict[str, Callable[..., Any]]) -> None:
+    """Registers one lowering rule a platform; the key "" is the rule of all other platforms."""
+    for platform, rule in rules.items():
+        mlir.register_lowering(primitive, rule, platform=platform or None)
+
+
+def custom_call(
+    ctx: Any, target: str, operands: Sequence[Any], attributes: dict[str, Any], aliases: dict[int, int]
+) -> Any:
+    """Lowers to one custom call with row-major operands and results.
+
+    `operand_output_aliases` is a keyword of `mlir.custom_call` that `ffi_lowering` passes on. Attributes go
+    in by `backend_config` where `mlir.ir_attribute` is public (not on 0.5), so that one may be called "ctx".
+    """
+    options: dict[str, Any] = {"operand_output_aliases": aliases} if aliases else {}
+    if hasattr(mlir, "ir_attribute"):
+        options["backend_config"] = {k: mlir.ir_attribute(v) for k, v in attributes.items()}
+        attributes = {}
+    return ffi_lowering(target, **options)(ctx, *operands, **attributes)
