@@ -8,7 +8,7 @@ use std::marker::PhantomData;
 use std::ptr::{self, NonNull};
 use std::slice;
 
-use crate::dtype::Element;
+use crate::dtype::{DType, Element, Pred};
 use crate::error::ErrorCode;
 use crate::sys::*;
 
@@ -343,25 +343,30 @@ impl<'f> AttrValue<'f> {
 
     /// The value of an integer or boolean scalar, of whatever width.
     pub(crate) fn integer(self) -> Option<i64> {
-        use crate::dtype::Pred;
-        let exact = [
-            self.scalar::<i64>(),
-            self.scalar::<i32>().map(i64::from),
-            self.scalar::<i16>().map(i64::from),
-            self.scalar::<i8>().map(i64::from),
-            self.scalar::<u32>().map(i64::from),
-            self.scalar::<u16>().map(i64::from),
-            self.scalar::<u8>().map(i64::from),
-            self.scalar::<u64>().and_then(|x| x.try_into().ok()),
-            self.scalar::<Pred>().map(|x| x.get().into()),
-        ];
-        exact.into_iter().flatten().next()
+        const DTYPES: [DType; 8] =
+            [DType::PRED, DType::S8, DType::S16, DType::S32, DType::S64, DType::U8, DType::U16, DType::U32];
+        DTYPES.iter().find_map(|&dtype| self.integer_of(dtype)).or_else(|| i64::try_from(self.scalar::<u64>()?).ok())
+    }
+
+    /// The value of an integer or boolean scalar of exactly this dtype.
+    #[inline(always)]
+    pub(crate) fn integer_of(self, dtype: DType) -> Option<i64> {
+        match dtype {
+            DType::PRED => self.scalar::<Pred>().map(|x| x.get().into()),
+            DType::S8 => self.scalar::<i8>().map(i64::from),
+            DType::S16 => self.scalar::<i16>().map(i64::from),
+            DType::S32 => self.scalar::<i32>().map(i64::from),
+            DType::S64 => self.scalar::<i64>(),
+            DType::U8 => self.scalar::<u8>().map(i64::from),
+            DType::U16 => self.scalar::<u16>().map(i64::from),
+            DType::U32 => self.scalar::<u32>().map(i64::from),
+            _ => None,
+        }
     }
 
     /// What came, in words: `s64`, `array of f32`, `a string`.
     #[expect(non_upper_case_globals, reason = "the names of the C header, in patterns")]
     pub(crate) fn describe(self) -> String {
-        use crate::dtype::DType;
         match self.kind {
             XLA_FFI_AttrType_SCALAR => {
                 // SAFETY: F4: the kind says what the value is.

@@ -82,6 +82,7 @@ pub unsafe trait Element: Copy + Send + Sync + fmt::Debug + 'static + for<'f> Pa
     note = "those are `f32`, `f64`, `f16` and `bf16`; `Scalar` includes the complex ones"
 )]
 pub trait Float: Element + num_traits::Float {}
+#[diagnostic::do_not_recommend]
 impl<T: Element + num_traits::Float> Float for T {}
 
 /// A floating-point element, real or complex, with its real and its complex counterpart: what LAPACK's routines take.
@@ -197,6 +198,7 @@ macro_rules! elements {
 
         $(
             // SAFETY: E1: a plain number or a byte: every bit pattern is a value, without padding.
+            #[diagnostic::do_not_recommend]
             unsafe impl Element for $rust {
                 const DTYPE: DType = DType::$xla;
                 const WIRE: DType = DType::$wire;

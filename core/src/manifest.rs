@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use serde_json::{Map, Value as Json, json};
 
 use crate::handler::Rule;
-use crate::param::{AttrType, Role};
+use crate::param::{AttrType, EnumRepr, Role};
 use crate::plan::{Instance, Kind, Spec};
 use crate::registry::Entry;
 use crate::shape::Trees;
@@ -41,7 +41,7 @@ fn operation(index: usize, entry: &Entry) -> Json {
                 Role::Result => "result",
                 Role::InOut => "inout",
                 Role::Attribute => return Some(json!({ "name": spec.name, "role": "attribute" })),
-                Role::Context | Role::Dim => return None,
+                Role::Context | Role::Dim | Role::Scratch => return None,
             };
             let layout = if spec.is_col_major() { "col_major" } else { "row_major" };
             Some(json!({ "name": spec.name, "role": role, "shape": shapes.next(), "layout": layout }))
@@ -86,17 +86,21 @@ fn typed(spec: &Spec, defaults: &HashMap<&str, Json>) -> Option<Json> {
     let (ty, optional) = match spec.kind {
         Kind::Buffer { dtype, .. } => return Some(json!({ "dtype": dtype.name() })),
         Kind::Attribute { ty, optional, .. } => (ty, optional),
-        Kind::Context { .. } | Kind::Dim => return None,
+        Kind::Context { .. } | Kind::Inner => return None,
     };
     let (form, dtype, wire) = match ty {
         AttrType::Scalar { dtype, wire } => ("scalar", Some(dtype), wire),
         AttrType::Array { dtype, wire } => ("array", Some(dtype), wire),
         AttrType::String => ("string", None, None),
+        AttrType::Enum { repr: EnumRepr::Integer(dtype), .. } => ("scalar", Some(dtype), None),
+        AttrType::Enum { repr: EnumRepr::Name, .. } => ("string", None, None),
         AttrType::Context => return None,
     };
+    let variants = if let AttrType::Enum { variants, .. } = ty { Some(variants) } else { None };
     Some(json!({
         "dtype": dtype.map(|d| d.name()),
         "form": form,
+        "variants": variants,
         "wire": wire.map(|d| d.name()),
         "optional": optional,
         "default": defaults.get(spec.name),

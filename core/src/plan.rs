@@ -7,6 +7,7 @@ use serde_json::Value as Json;
 
 use crate::abi::List;
 use crate::buffer::{Base, BufferParam};
+use crate::context::ScratchParam;
 use crate::decode::Slow;
 use crate::handler::{Batch, EntryPoint, Finish, Kernel, OpInfo, Shapes, entry_of_instance};
 use crate::param::{AttrType, Decode, FromDim, Param, Role, Source};
@@ -46,7 +47,8 @@ pub(crate) enum Kind {
         /// Whether the runtime supplies it.
         accepts: fn(&Source<'_>) -> bool,
     },
-    Dim,
+    /// Nothing that XLA knows: the size of a dim, scratch memory.
+    Inner,
 }
 
 impl Spec {
@@ -93,7 +95,12 @@ pub const fn param<'f, P: Param<'f>>(name: &'static str, has_default: bool) -> S
 
 /// A `#[dim]` parameter.
 pub const fn dim<N: FromDim>(name: &'static str) -> Spec {
-    Spec { name, role: Role::Dim, kind: Kind::Dim }
+    Spec { name, role: Role::Dim, kind: Kind::Inner }
+}
+
+/// A `#[scratch(..)]` parameter.
+pub const fn scratch<'f, P: Platform, B: ScratchParam<'f, P>>(name: &'static str) -> Spec {
+    Spec { name, role: Role::Scratch, kind: Kind::Inner }
 }
 
 /// Where the parameters of a handler stand in a call frame.
@@ -149,7 +156,7 @@ pub const fn plan(specs: &[Spec], info: &OpInfo) -> Plan {
                     plan.optional = true;
                 }
             }
-            Role::Context | Role::Dim => {}
+            Role::Context | Role::Dim | Role::Scratch => {}
         }
         if let Kind::Buffer { rank, axes, .. } = specs[i].kind {
             plan.cores[i] = axes.len() as u16;

@@ -14,7 +14,7 @@ use crate::decode::Slow;
 use crate::dtype::DType;
 use crate::error::Error;
 use crate::handler::{Batch, Returned, fail, place};
-use crate::param::{AttrType, Role, Source};
+use crate::param::{AttrType, EnumRepr, Role, Source};
 use crate::plan::{Instance, Kind, MAX_DIMS, MAX_PARAMS, Spec};
 use crate::shape::{POISON, SizeVisitor, Sizes, Text};
 use crate::sys::XLA_FFI_Buffer;
@@ -125,7 +125,7 @@ impl<'f> Call<'f> {
                         self.problems.push(format!("{:?}: the runtime does not supply this here", spec.name));
                     }
                 }
-                Kind::Dim => {}
+                Kind::Inner => {}
             }
         }
         for name in self.frame.attr_names() {
@@ -153,6 +153,7 @@ impl<'f> Call<'f> {
             AttrType::Array { dtype, wire: None } => format!("array of {}", dtype.name()),
             AttrType::Array { dtype, wire: Some(wire) } => format!("array of {} (as {})", dtype.name(), wire.name()),
             AttrType::String => "string".to_owned(),
+            AttrType::Enum { repr, variants } => one_of(repr, variants),
             AttrType::Context => return,
         };
         match source.attr {
@@ -160,7 +161,12 @@ impl<'f> Call<'f> {
             None => self.problems.push(format!("attribute {:?}: missing, expected {expected}", spec.name)),
             Some(_) if accepts(&source) => {}
             Some(value) => {
-                self.problems.push(format!("attribute {:?}: expected {expected}, got {}", spec.name, value.describe()));
+                let got = match (ty, value.integer()) {
+                    // The right dtype, but none of the variants.
+                    (AttrType::Enum { .. }, Some(code)) => format!("{} {code}", value.describe()),
+                    _ => value.describe(),
+                };
+                self.problems.push(format!("attribute {:?}: expected {expected}, got {got}", spec.name));
             }
         }
     }
@@ -190,7 +196,7 @@ impl<'f> Call<'f> {
                     Some(result)
                 })
             }
-            Role::Attribute | Role::Context | Role::Dim => None,
+            Role::Attribute | Role::Context | Role::Dim | Role::Scratch => None,
         };
         let k = self.count;
         self.count += 1;
@@ -474,6 +480,19 @@ impl ShapeCheck<'_, '_> {
                 format!("{word} {slot} {:?}: expected {meaning}{sizes}, got {}", spec.name, tuple(&got[batch..]))
             }
         });
+    }
+}
+
+/// The values of an enum: `"lower" or "upper"`, with the numbers that carry them.
+fn one_of(repr: EnumRepr, variants: &[(&str, i64)]) -> String {
+    let variants = variants.iter().map(|(name, value)| match repr {
+        EnumRepr::Integer(_) => format!("{value} ({name})"),
+        EnumRepr::Name => format!("{name:?}"),
+    });
+    let list = variants.collect::<Vec<_>>().join(" or ");
+    match repr {
+        EnumRepr::Integer(dtype) => format!("{} {list}", dtype.name()),
+        EnumRepr::Name => list,
     }
 }
 

@@ -60,7 +60,8 @@ impl<'f> ThreadPool<'f> {
         let Some(frame) = self.frame.filter(|_| helpers > 0) else { return own() };
         // SAFETY: T1: only the lifetime changes. No task calls it after `close`, which is before this function ends.
         let help: &'static (dyn Fn() + Sync) = unsafe { std::mem::transmute(help) };
-        let gate = Arc::new(Gate { state: AtomicU32::new(0), help, caller: thread::current(), panic: Mutex::new(None) });
+        let gate =
+            Arc::new(Gate { state: AtomicU32::new(0), help, caller: thread::current(), panic: Mutex::new(None) });
         let closed = CloseOnDrop(&gate);
         for _ in 0..helpers {
             let data = Arc::into_raw(Arc::clone(&gate)).cast_mut().cast();
@@ -140,6 +141,7 @@ unsafe extern "C" fn task(data: *mut c_void) {
 }
 
 // SAFETY: D1: the frame is kept for the length of the call only, and lent for no longer.
+#[diagnostic::do_not_recommend]
 unsafe impl Decode for ThreadPool<'_> {
     type Stored = ThreadPool<'static>;
     const ROLE: Role = Role::Context;
@@ -151,6 +153,7 @@ unsafe impl Decode for ThreadPool<'_> {
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl<'f> Param<'f> for ThreadPool<'f> {
     fn lend(stored: &'f mut ThreadPool<'static>) -> Self {
         *stored
