@@ -76,11 +76,11 @@ impl<'f> Frame<'f> {
             return None;
         }
         // SAFETY: F2: `k < size`.
-        if unsafe { *types.add(k) } != XLA_FFI_ArgType_BUFFER {
+        if unsafe { nth(types, k) } != XLA_FFI_ArgType_BUFFER {
             return None;
         }
         // SAFETY: F2, F3: `k < size`, and the type says that this is a buffer. Read as a reference, it needs no null check.
-        Some(unsafe { *buffers.add(k).cast::<&'f XLA_FFI_Buffer>() })
+        Some(unsafe { nth(buffers.cast::<&'f XLA_FFI_Buffer>(), k) })
     }
 
     /// The attribute `name`, if it stands at place `k`.
@@ -90,9 +90,9 @@ impl<'f> Frame<'f> {
             return None;
         }
         // SAFETY: F2: `k < size`.
-        let kind = unsafe { *self.0.attrs.types.add(k) };
+        let kind = unsafe { nth(self.0.attrs.types, k) };
         // SAFETY: F2, F4: `k < size`, and every attribute has a value.
-        let value = unsafe { *self.0.attrs.attrs.add(k).cast::<NonNull<c_void>>() };
+        let value = unsafe { nth(self.0.attrs.attrs.cast::<NonNull<c_void>>(), k) };
         Some(AttrValue { kind, value, _frame: PhantomData })
     }
 
@@ -113,7 +113,7 @@ impl<'f> Frame<'f> {
     fn attr_name(self, k: usize) -> &'f [u8] {
         debug_assert!((k as i64) < self.0.attrs.size);
         // SAFETY: F2, F4: both callers have tested `k`, and every attribute has a name.
-        let span = unsafe { *self.0.attrs.names.add(k).cast::<&'f XLA_FFI_ByteSpan>() };
+        let span = unsafe { nth(self.0.attrs.names.cast::<&'f XLA_FFI_ByteSpan>(), k) };
         // SAFETY: F4: a span of the frame.
         unsafe { bytes(span) }
     }
@@ -258,7 +258,18 @@ pub(crate) fn dim(buffer: &XLA_FFI_Buffer, axis: usize) -> Option<i64> {
         return None;
     }
     // SAFETY: F3: `axis < rank`.
-    Some(unsafe { *buffer.dims.add(axis) })
+    Some(unsafe { nth(buffer.dims, axis) })
+}
+
+/// # Safety
+///
+/// `list` has more than `k` entries (clauses F2, F3).
+#[inline(always)]
+unsafe fn nth<T: Copy>(list: *const T, k: usize) -> T {
+    // SAFETY: F2, F3: within the list.
+    let entry = unsafe { list.add(k) };
+    // SAFETY: F2, F3: there is an entry.
+    unsafe { *entry }
 }
 
 /// # Safety
@@ -333,7 +344,9 @@ impl<'f> AttrValue<'f> {
             return None;
         }
         // SAFETY: F4: the kind says what the value is.
-        let bytes = unsafe { bytes(self.value.cast::<XLA_FFI_ByteSpan>().as_ref()) };
+        let span = unsafe { self.value.cast::<XLA_FFI_ByteSpan>().as_ref() };
+        // SAFETY: F4: a span of the frame.
+        let bytes = unsafe { bytes(span) };
         if is_short_ascii(bytes) {
             // SAFETY: ASCII is UTF-8.
             return Some(unsafe { str::from_utf8_unchecked(bytes) });

@@ -84,7 +84,7 @@ impl<T> Borrowed<T> {
     }
 
     #[inline(always)]
-    fn get<'f>(&'f mut self) -> &'f [T] {
+    fn get(&mut self) -> &[T] {
         // SAFETY: D2: made from a slice of the call frame, which outlives what is stored.
         unsafe { slice::from_raw_parts(self.data, self.len) }
     }

@@ -81,6 +81,16 @@ impl Axes {
             ref index => error.prefixed(format_args!("batch element {index:?}: ")),
         }
     }
+
+    /// Makes one element of an axis along which none of `count` buffers moves, as a huge axis of buffers without elements
+    /// does not: nothing tells its elements apart.
+    pub(crate) fn merge_equal(&mut self, count: usize) {
+        for axis in 0..self.rank {
+            if self.strides[..count].iter().all(|strides| strides[axis] == 0) {
+                self.shape[axis] = self.shape[axis].min(1);
+            }
+        }
+    }
 }
 
 /// Calls `f` for each element of a batch, in row-major order, until it fails.

@@ -78,7 +78,7 @@ impl<'f> Buf<'f> {
     /// Whether this is an in-out whose operand XLA did not put in the result's place.
     #[inline(always)]
     pub(crate) fn needs_copy(&self) -> bool {
-        !self.source.is_null() && !std::ptr::eq(self.source, self.data)
+        !self.source.is_null() && !std::ptr::eq(self.source, self.data) && self.bytes() != 0
     }
 
     /// Copies the operand of an in-out into its result. Host memory only.
@@ -113,16 +113,20 @@ fn overlap(a: *const u8, a_bytes: usize, b: *const u8, b_bytes: usize) -> bool {
 ///
 /// # Safety
 ///
-/// `from_raw` gives access to exactly `len` elements, written to only if `WRITES`.
+/// `from_raw` gives access to exactly `len` elements, written to only if `WRITES`. If it counts on a `len` that only
+/// buffers of one rank have, as one element has rank 0, `RANK` says so.
 pub unsafe trait Base<'f, P: Platform>: Sized {
     /// The element type.
     type Elem: Element;
     /// Whether this is a result.
     const WRITES: bool;
+    /// The number of dims, if the type needs it to be fixed.
+    const RANK: Option<usize> = None;
 
     /// # Safety
     ///
-    /// `data` is not null, aligned, and valid for `len` elements for `'f`; if `WRITES`, nothing else refers to them.
+    /// `data` is not null, aligned, and valid for `len` elements for `'f`; if `WRITES`, nothing else refers to them. The
+    /// buffer has the rank that `RANK` asks for.
     unsafe fn from_raw(data: *mut u8, len: usize) -> Self;
 }
 
@@ -151,7 +155,7 @@ pub trait BufferParam<'f, P: Platform>: Sized {
     /// The plain buffer that this is made of: `&[T]`, `&mut [T]`, ...
     type Base: Base<'f, P>;
     /// The number of dims, if the type fixes it.
-    const RANK: Option<usize> = None;
+    const RANK: Option<usize> = <Self::Base as Base<'f, P>>::RANK;
     /// Whether this is one input and one result that share memory.
     const INOUT: bool = false;
     /// Whether the last two dims are stored the other way round: columns one after the other.
@@ -191,6 +195,7 @@ unsafe impl<'f, T: Element> Base<'f, Cpu> for &'f mut [T] {
 unsafe impl<'f, T: Element> Base<'f, Cpu> for &'f T {
     type Elem = T;
     const WRITES: bool = false;
+    const RANK: Option<usize> = Some(0);
 
     #[inline(always)]
     unsafe fn from_raw(data: *mut u8, len: usize) -> Self {
@@ -204,6 +209,7 @@ unsafe impl<'f, T: Element> Base<'f, Cpu> for &'f T {
 unsafe impl<'f, T: Element> Base<'f, Cpu> for &'f mut T {
     type Elem = T;
     const WRITES: bool = true;
+    const RANK: Option<usize> = Some(0);
 
     #[inline(always)]
     unsafe fn from_raw(data: *mut u8, len: usize) -> Self {
@@ -215,11 +221,10 @@ unsafe impl<'f, T: Element> Base<'f, Cpu> for &'f mut T {
 
 /// Each plain buffer is a parameter as it is.
 macro_rules! plain {
-    ($($platform:ty, $ty:ty, $rank:expr;)*) => { $(
+    ($($platform:ty, $ty:ty;)*) => { $(
         #[diagnostic::do_not_recommend]
         impl<'f, T: Element> BufferParam<'f, $platform> for $ty {
             type Base = Self;
-            const RANK: Option<usize> = $rank;
 
             #[inline(always)]
             fn view(base: Self, _dims: &'f [usize]) -> Self {
@@ -230,12 +235,12 @@ macro_rules! plain {
 }
 
 plain! {
-    Cpu, &'f [T], None;
-    Cpu, &'f mut [T], None;
-    Cpu, &'f T, Some(0);
-    Cpu, &'f mut T, Some(0);
-    Cuda, DeviceSlice<'f, T>, None;
-    Cuda, DeviceSliceMut<'f, T>, None;
+    Cpu, &'f [T];
+    Cpu, &'f mut [T];
+    Cpu, &'f T;
+    Cpu, &'f mut T;
+    Cuda, DeviceSlice<'f, T>;
+    Cuda, DeviceSliceMut<'f, T>;
 }
 
 /// An input in device memory: an address and a length, which the host must not follow.
@@ -366,6 +371,10 @@ impl<B> ColMajor<B> {
     }
 }
 
+fn elements(dims: &[usize]) -> Option<usize> {
+    dims.iter().try_fold(1usize, |n, &dim| n.checked_mul(dim))
+}
+
 /// A buffer together with its dims, of any rank: the batch axes too where the handler says `batch = whole`.
 #[derive(Clone, Copy, Debug)]
 pub struct Shaped<'f, B> {
@@ -379,11 +388,7 @@ impl<'f, B> Shaped<'f, B> {
     where
         B: AsRef<[T]>,
     {
-        assert_eq!(
-            data.as_ref().len(),
-            dims.iter().product::<usize>(),
-            "the dims {dims:?} are not those of this buffer"
-        );
+        assert_eq!(Some(data.as_ref().len()), elements(dims), "the dims {dims:?} are not those of this buffer");
         Shaped { data, dims }
     }
 
@@ -420,11 +425,7 @@ impl<B, const R: usize> Ranked<B, R> {
     where
         B: AsRef<[T]>,
     {
-        assert_eq!(
-            data.as_ref().len(),
-            dims.iter().product::<usize>(),
-            "the dims {dims:?} are not those of this buffer"
-        );
+        assert_eq!(Some(data.as_ref().len()), elements(&dims), "the dims {dims:?} are not those of this buffer");
         Ranked { data, dims }
     }
 
@@ -496,7 +497,12 @@ impl<'f, P: Platform, B: BufferParam<'f, P>> BufferParam<'f, P> for Shaped<'f, B
 #[diagnostic::do_not_recommend]
 impl<'f, P: Platform, B: BufferParam<'f, P>, const R: usize> BufferParam<'f, P> for Ranked<B, R> {
     type Base = B::Base;
-    const RANK: Option<usize> = Some(R);
+    const RANK: Option<usize> = {
+        if let Some(inner) = B::RANK {
+            assert!(inner == R, "`Ranked<.., R>` of a buffer that has another rank");
+        }
+        Some(R)
+    };
     const INOUT: bool = B::INOUT;
     const COL_MAJOR: bool = B::COL_MAJOR;
     const INDEXED: bool = true;

@@ -36,18 +36,6 @@ pub trait Decoder<'f>: Sized {
 /// The first tier.
 pub struct Fast<'f>(pub(crate) Frame<'f>);
 
-#[inline(always)]
-fn source<'f, P: Decode>(frame: Frame<'f>, plan: &Plan, i: usize, name: &str) -> Source<'f> {
-    let attr = match P::ROLE {
-        Role::Attribute => {
-            let hit = frame.attr_at(plan.slots[i] as usize, name);
-            if hit.is_none() && plan.optional { frame.attr_find(name) } else { hit }
-        }
-        _ => None,
-    };
-    Source { frame, attr }
-}
-
 impl<'f> Fast<'f> {
     #[inline(always)]
     fn memory<T: Element>(&self, list: List, slot: u16, core: u16) -> Option<(*mut u8, &'f [i64])> {
@@ -58,17 +46,28 @@ impl<'f> Fast<'f> {
         }
         Some((data.cast(), abi::dims(buffer)))
     }
+
+    /// The attribute at its place. Where one that may be missing is, another may have taken its count without being
+    /// known, and the slow tier looks.
+    #[inline(always)]
+    fn source<P: Decode>(&self, plan: &Plan, i: usize, name: &str) -> Option<Source<'f>> {
+        let attr = match P::ROLE {
+            Role::Attribute => Some(self.0.attr_at(plan.slots[i] as usize, name)?),
+            _ => None,
+        };
+        Some(Source { frame: self.0, attr })
+    }
 }
 
 impl<'f> Decoder<'f> for Fast<'f> {
     #[inline(always)]
     fn param<P: Param<'f>>(&self, plan: &'static Plan, i: usize, name: &'static str) -> Option<P::Stored> {
-        P::decode(&source::<P>(self.0, plan, i, name))
+        P::decode(&self.source::<P>(plan, i, name)?)
     }
 
     #[inline(always)]
     fn optional<P: Param<'f>>(&self, plan: &'static Plan, i: usize, name: &'static str) -> Option<Option<P::Stored>> {
-        optional::<P>(self.0, plan, i, name)
+        P::decode(&self.source::<P>(plan, i, name)?).map(Some)
     }
 
     #[inline(always)]
@@ -147,15 +146,6 @@ const fn pairs<const N: usize>() -> [(u8, u8); MAX_PARAMS * (MAX_PARAMS - 1) / 2
     pairs
 }
 
-#[inline(always)]
-fn optional<'f, P: Param<'f>>(frame: Frame<'f>, plan: &Plan, i: usize, name: &str) -> Option<Option<P::Stored>> {
-    let source = source::<P>(frame, plan, i, name);
-    match source.attr {
-        Some(_) => P::decode(&source).map(Some),
-        None => Some(None),
-    }
-}
-
 /// Compares each buffer's dims with the rule's, and sets its length.
 struct Match<'a, 'f, const N: usize>(&'a mut [Buf<'f>; N]);
 
@@ -209,11 +199,15 @@ impl<'f> Slow<'_, 'f> {
 
 impl<'f> Decoder<'f> for Slow<'_, 'f> {
     fn param<P: Param<'f>>(&self, plan: &'static Plan, i: usize, name: &'static str) -> Option<P::Stored> {
-        P::decode(&source::<P>(self.call().frame, plan, i, name))
+        P::decode(&self.call().source::<P>(plan, i, name))
     }
 
     fn optional<P: Param<'f>>(&self, plan: &'static Plan, i: usize, name: &'static str) -> Option<Option<P::Stored>> {
-        optional::<P>(self.call().frame, plan, i, name)
+        let source = self.call().source::<P>(plan, i, name);
+        match source.attr {
+            Some(_) => P::decode(&source).map(Some),
+            None => Some(None),
+        }
     }
 
     fn buffer<P: Platform, B: BufferParam<'f, P>>(&self, _plan: &'static Plan, _i: usize) -> Option<Buf<'f>> {

@@ -36,9 +36,14 @@ impl DType {
         self.size
     }
 
+    /// The dtype of an `XLA_FFI_DataType`, if it is one of those here.
+    pub(crate) fn of_code(code: i32) -> Option<DType> {
+        DTYPES.iter().copied().find(|d| d.code == code)
+    }
+
     /// The name of any `XLA_FFI_DataType`, for messages about dtypes that no handler here can take.
     pub(crate) fn name_of(code: i32) -> String {
-        match DTYPES.iter().find(|d| d.code == code) {
+        match DType::of_code(code) {
             Some(d) => d.name.to_owned(),
             None if code == sys::XLA_FFI_DataType_TOKEN => "token".to_owned(),
             None => format!("dtype {code} (unsupported)"),

@@ -254,26 +254,38 @@ unsafe fn enter(frame: *mut XLA_FFI_CallFrame, info: &OpInfo, call: impl FnOnce(
     if frame.answer_metadata(info.command_buffer) {
         return ptr::null_mut();
     }
-    match catch_unwind(AssertUnwindSafe(|| call(Cx(frame)))) {
+    fence(|| call(Cx(frame)), |text| panicked(frame, info, text))
+}
+
+/// Runs what may panic, as the user's code may. `caught` makes an answer of a panic's message.
+#[inline(always)]
+pub(crate) fn fence<R>(f: impl FnOnce() -> R, caught: impl FnOnce(&str) -> R) -> R {
+    match catch_unwind(AssertUnwindSafe(f)) {
         Ok(returned) => returned,
-        Err(payload) => panicked(frame, info, payload),
+        Err(payload) => stop(payload, caught),
     }
 }
 
 #[cold]
 #[inline(never)]
-fn panicked(frame: Frame<'_>, info: &OpInfo, payload: Box<dyn Any + Send>) -> Returned {
+fn stop<R>(payload: Box<dyn Any + Send>, caught: impl FnOnce(&str) -> R) -> R {
     let text = match (payload.downcast_ref::<&str>(), payload.downcast_ref::<String>()) {
         (Some(text), _) => text,
         (None, Some(text)) => text.as_str(),
         (None, None) => "the panic has no message",
     };
-    let returned = frame.error(ErrorCode::Internal, &format!("{}: panicked: {text}", info.name));
+    let returned = caught(text);
     // A payload may panic again when it is dropped, and a second one must not leave this function.
     if let Err(second) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
         std::mem::forget(second);
     }
     returned
+}
+
+#[cold]
+#[inline(never)]
+fn panicked(frame: Frame<'_>, info: &OpInfo, text: &str) -> Returned {
+    frame.error(ErrorCode::Internal, &format!("{}: panicked: {text}", info.name))
 }
 
 /// Used where a position is a result's or an operand's.

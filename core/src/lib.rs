@@ -59,7 +59,7 @@ pub use dtype::{DType, Element, Float, Pred, Scalar};
 pub use error::{Error, ErrorCode, Outcome};
 pub use param::{AttrType, Decode, EnumRepr, FromDim, Param, Role, Source};
 pub use platform::{Cpu, Cuda, Platform};
-pub use registry::{Entry, entries};
+pub use registry::{Entry, handlers};
 
 /// What a crate of handlers usually names.
 pub mod prelude {

@@ -43,12 +43,15 @@ fn operation(index: usize, entry: &Entry) -> Json {
                 Role::Attribute => return Some(json!({ "name": spec.name, "role": "attribute" })),
                 Role::Context | Role::Dim | Role::Scratch => return None,
             };
-            let layout = if spec.is_col_major() { "col_major" } else { "row_major" };
-            Some(json!({ "name": spec.name, "role": role, "shape": shapes.next(), "layout": layout }))
+            let mut param = json!({ "name": spec.name, "role": role, "shape": shapes.next() });
+            if spec.is_col_major() {
+                param["layout"] = json!("col_major");
+            }
+            Some(param)
         })
         .collect();
     let rule = |rule: &Rule| rule().id();
-    json!({
+    let mut described = json!({
         "id": entry.id(),
         "name": entry.name(),
         "target": entry.target(),
@@ -63,7 +66,11 @@ fn operation(index: usize, entry: &Entry) -> Json {
         "instances": entry.instances.iter().map(instance).collect::<Vec<_>>(),
         "vjp": info.vjp.as_ref().map(|vjp| json!({ "fwd": vjp.fwd.as_ref().map(rule), "bwd": rule(&vjp.bwd) })),
         "jvp": info.jvp.as_ref().map(rule),
-    })
+    });
+    if entry.is_drop_in() {
+        described["drop_in"] = json!(true);
+    }
+    described
 }
 
 fn trees(instance: &Instance) -> Trees {
@@ -96,13 +103,15 @@ fn typed(spec: &Spec, defaults: &HashMap<&str, Json>) -> Option<Json> {
         AttrType::Enum { repr: EnumRepr::Name, .. } => ("string", None, None),
         AttrType::Context => return None,
     };
-    let variants = if let AttrType::Enum { variants, .. } = ty { Some(variants) } else { None };
-    Some(json!({
+    let mut described = json!({
         "dtype": dtype.map(|d| d.name()),
         "form": form,
-        "variants": variants,
         "wire": wire.map(|d| d.name()),
         "optional": optional,
         "default": defaults.get(spec.name),
-    }))
+    });
+    if let AttrType::Enum { variants, .. } = ty {
+        described["variants"] = json!(variants);
+    }
+    Some(described)
 }

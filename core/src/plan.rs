@@ -60,7 +60,14 @@ impl Spec {
 /// A `#[shape(..)]` parameter.
 #[track_caller]
 pub const fn buffer<'f, P: Platform, B: BufferParam<'f, P>>(name: &'static str, axes: &'static [i16]) -> Spec {
-    if let Some(rank) = B::RANK {
+    let rank = match (B::RANK, <B::Base as Base<'f, P>>::RANK) {
+        (Some(rank), Some(needed)) => {
+            assert!(rank == needed, "this type's `RANK` is not that of the buffer which it is made of");
+            Some(rank)
+        }
+        (rank, None) | (None, rank) => rank,
+    };
+    if let Some(rank) = rank {
         assert!(rank == axes.len(), "the number of dims in `#[shape(..)]` is not the rank of this type");
     }
     let writes = <B::Base as Base<'f, P>>::WRITES;
@@ -76,7 +83,7 @@ pub const fn buffer<'f, P: Platform, B: BufferParam<'f, P>>(name: &'static str, 
     };
     let dtype = <<B::Base as Base<'f, P>>::Elem as crate::dtype::Element>::DTYPE;
     let align = align_of::<<B::Base as Base<'f, P>>::Elem>();
-    Spec { name, role, kind: Kind::Buffer { dtype, align, rank: B::RANK, axes, col_major: B::COL_MAJOR } }
+    Spec { name, role, kind: Kind::Buffer { dtype, align, rank, axes, col_major: B::COL_MAJOR } }
 }
 
 /// An unmarked parameter.
@@ -113,8 +120,6 @@ pub struct Plan {
     pub(crate) result_slots: [u16; MAX_PARAMS],
     /// The number of operands, results and attributes.
     pub(crate) counts: [i64; 3],
-    /// Whether attributes may be missing, so that their places are only a first guess.
-    pub(crate) optional: bool,
     pub(crate) dims: [DimSource; MAX_DIMS],
 }
 
@@ -137,7 +142,6 @@ pub const fn plan(specs: &[Spec], info: &OpInfo) -> Plan {
         cores: [0; MAX_PARAMS],
         result_slots: [0; MAX_PARAMS],
         counts: [0; 3],
-        optional: false,
         dims: [NOWHERE; MAX_DIMS],
     };
     let mut i = 0;
@@ -152,9 +156,6 @@ pub const fn plan(specs: &[Spec], info: &OpInfo) -> Plan {
             Role::Attribute => {
                 plan.slots[i] = attribute_rank(specs, i);
                 plan.counts[2] += 1;
-                if let Kind::Attribute { optional: true, .. } = specs[i].kind {
-                    plan.optional = true;
-                }
             }
             Role::Context | Role::Dim | Role::Scratch => {}
         }

@@ -7,7 +7,7 @@ use std::ffi::{CString, c_char, c_void};
 use std::ptr;
 use std::sync::OnceLock;
 
-use crate::handler::{EntryPoint, HandlerDef};
+use crate::handler::{EntryPoint, HandlerDef, fence};
 use crate::manifest;
 use crate::plan::Instance;
 use crate::sys::*;
@@ -28,15 +28,18 @@ impl Entry {
 
     /// What rules refer to: the function's path. Where each dtype has a target of its own, that follows.
     pub fn id(&self) -> String {
-        match self.instances[0].own {
-            Some((target, _)) => format!("{}@{target}", self.def.info.id()),
-            None => self.def.info.id(),
-        }
+        let id = self.def.info.id();
+        if self.is_drop_in() { format!("{id}@{}", self.target) } else { id }
+    }
+
+    /// Whether each dtype has a target of its own, as handlers have that take the place of somebody else's.
+    pub fn is_drop_in(&self) -> bool {
+        self.instances[0].own.is_some()
     }
 
     /// The operation's name: the function's, or the target, where each dtype has its own.
     pub fn name(&self) -> &str {
-        if self.instances[0].own.is_some() { &self.target } else { self.def.info.name }
+        if self.is_drop_in() { &self.target } else { self.def.info.name }
     }
 
     /// The platform's name.
@@ -63,7 +66,7 @@ impl Entry {
 }
 
 /// Every target of this library, in the order of their paths.
-pub fn entries() -> &'static [Entry] {
+pub fn handlers() -> &'static [Entry] {
     static ENTRIES: OnceLock<Vec<Entry>> = OnceLock::new();
     ENTRIES.get_or_init(|| {
         let mut entries: Vec<_> = inventory::iter::<HandlerDef>.into_iter().flat_map(Entry::of).collect();
@@ -111,7 +114,7 @@ unsafe impl Sync for Owned {}
 fn manifest() -> *const Manifest {
     static MANIFEST: OnceLock<Owned> = OnceLock::new();
     let owned = MANIFEST.get_or_init(|| {
-        let json = manifest::json(entries()).to_string();
+        let json = manifest::json(handlers()).to_string();
         let mut names = Vec::new();
         let mut c_string = |text: &str| {
             // An interior NUL would be an author's `target = "a\0b"`; the loader compares it with the JSON and refuses.
@@ -120,7 +123,7 @@ fn manifest() -> *const Manifest {
             names.push(name);
             pointer
         };
-        let table: Vec<ManifestHandler> = entries()
+        let table: Vec<ManifestHandler> = handlers()
             .iter()
             .map(|entry| ManifestHandler {
                 target: c_string(entry.target()),
@@ -155,7 +158,7 @@ fn manifest() -> *const Manifest {
 /// `api` is the runtime's table (UNSAFE.md, clause F5).
 unsafe fn register_all(api: *const XLA_FFI_Api, platform: &str) -> *mut XLA_FFI_Error {
     let span = |text: &str| XLA_FFI_ByteSpan { ptr: text.as_ptr().cast(), len: text.len() };
-    for entry in entries().iter().filter(|entry| entry.platform().eq_ignore_ascii_case(platform)) {
+    for entry in handlers().iter().filter(|entry| entry.platform().eq_ignore_ascii_case(platform)) {
         let mut args = XLA_FFI_Handler_Register_Args {
             struct_size: XLA_FFI_Handler_Register_Args_STRUCT_SIZE,
             extension_start: ptr::null_mut(),
@@ -180,10 +183,10 @@ unsafe fn register_all(api: *const XLA_FFI_Api, platform: &str) -> *mut XLA_FFI_
     ptr::null_mut()
 }
 
-/// The library's manifest. Lives as long as the library.
+/// The library's manifest. Lives as long as the library. Null if an author's default for an attribute panicked.
 #[unsafe(no_mangle)]
 pub extern "C" fn oxidax_manifest() -> *const Manifest {
-    manifest()
+    fence(manifest, |_| ptr::null())
 }
 
 /// Registers every handler of `platform` ("cpu", "CUDA") with the runtime that `api` belongs to. Null for success.

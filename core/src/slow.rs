@@ -3,7 +3,7 @@
 //! It looks at everything before it gives up, so that one message holds all that is wrong with a call.
 #![forbid(unsafe_code)]
 
-use std::fmt::Write;
+use std::fmt::{self, Write};
 use std::marker::PhantomData;
 use std::ptr;
 
@@ -14,10 +14,13 @@ use crate::decode::Slow;
 use crate::dtype::DType;
 use crate::error::Error;
 use crate::handler::{Batch, Returned, fail, place};
-use crate::param::{AttrType, EnumRepr, Role, Source};
-use crate::plan::{Instance, Kind, MAX_DIMS, MAX_PARAMS, Spec};
+use crate::param::{AttrType, Decode, EnumRepr, Role, Source};
+use crate::plan::{Instance, Kind, MAX_DIMS, MAX_PARAMS, Plan, Spec};
 use crate::shape::{POISON, SizeVisitor, Sizes, Text};
 use crate::sys::XLA_FFI_Buffer;
+
+/// The most dims of a buffer, which is what NumPy allows. A rank beyond it is not believed, and the dims are not read.
+const MAX_RANK: i64 = 64;
 
 /// A call that the first tier did not take.
 #[cold]
@@ -44,8 +47,8 @@ pub(crate) fn run(frame: Frame<'_>, instance: &'static Instance) -> Returned {
 pub(crate) fn refuse(frame: Frame<'_>, instances: &'static [Instance]) -> Returned {
     let mut call = Call::new(frame, &instances[0]);
     let operands = call.operands(instances);
-    if call.problems.is_empty() {
-        // Each dtype is fine by itself, but not with the others.
+    if call.dtypes_are_known {
+        // Each of them is fine by itself, but not with the others.
         let mut text = "no instance takes these dtypes together; the instances are ".to_owned();
         for (i, instance) in instances.iter().enumerate() {
             let buffers = instance.specs.iter().filter_map(|spec| match spec.kind {
@@ -72,7 +75,23 @@ pub struct Call<'f> {
     origin: [(usize, usize); MAX_PARAMS],
     pub(crate) dims: [i64; MAX_DIMS],
     pub(crate) axes: Axes,
+    /// Whether every buffer is there, with a dtype that it may have.
+    dtypes_are_known: bool,
     problems: Vec<String>,
+}
+
+/// An operand or result at the head of a message: `argument 0 "x"`.
+#[derive(Clone, Copy)]
+struct Head {
+    list: List,
+    slot: u16,
+    name: &'static str,
+}
+
+impl fmt::Display for Head {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {} {:?}", place(self.list), self.slot, self.name)
+    }
 }
 
 /// Whether the operands are well enough formed to speak of their dims.
@@ -92,6 +111,7 @@ impl<'f> Call<'f> {
             origin: [(0, 0); MAX_PARAMS],
             dims: [0; MAX_DIMS],
             axes: Axes::NONE,
+            dtypes_are_known: true,
             problems: Vec::new(),
         }
     }
@@ -119,7 +139,7 @@ impl<'f> Call<'f> {
                         operands = Operands::Broken;
                     }
                 }
-                Kind::Attribute { ty, optional, accepts } => self.attribute(spec, *ty, *optional, *accepts),
+                Kind::Attribute { optional, .. } => self.attribute(i, spec.name, *optional, instances),
                 Kind::Context { accepts } => {
                     if !accepts(&Source { frame: self.frame, attr: None }) {
                         self.problems.push(format!("{:?}: the runtime does not supply this here", spec.name));
@@ -145,30 +165,45 @@ impl<'f> Call<'f> {
         operands
     }
 
-    fn attribute(&mut self, spec: &Spec, ty: AttrType, optional: bool, accepts: fn(&Source<'_>) -> bool) {
-        let source = Source { frame: self.frame, attr: self.frame.attr_find(spec.name) };
-        let expected = match ty {
-            AttrType::Scalar { dtype, wire: None } => dtype.name().to_owned(),
-            AttrType::Scalar { dtype, wire: Some(wire) } => format!("{} (as array of {})", dtype.name(), wire.name()),
-            AttrType::Array { dtype, wire: None } => format!("array of {}", dtype.name()),
-            AttrType::Array { dtype, wire: Some(wire) } => format!("array of {} (as {})", dtype.name(), wire.name()),
-            AttrType::String => "string".to_owned(),
-            AttrType::Enum { repr, variants } => one_of(repr, variants),
-            AttrType::Context => return,
+    /// Where unmarked parameter `i` is decoded from.
+    pub(crate) fn source<P: Decode>(&self, plan: &Plan, i: usize, name: &str) -> Source<'f> {
+        let attr = match P::ROLE {
+            // Its place is a first guess: attributes before it may be missing.
+            Role::Attribute => self.frame.attr_at(plan.slots[i] as usize, name).or_else(|| self.frame.attr_find(name)),
+            _ => None,
         };
-        match source.attr {
-            None if optional => {}
-            None => self.problems.push(format!("attribute {:?}: missing, expected {expected}", spec.name)),
-            Some(_) if accepts(&source) => {}
-            Some(value) => {
-                let got = match (ty, value.integer()) {
-                    // The right dtype, but none of the variants.
-                    (AttrType::Enum { .. }, Some(code)) => format!("{} {code}", value.describe()),
-                    _ => value.describe(),
-                };
-                self.problems.push(format!("attribute {:?}: expected {expected}, got {got}", spec.name));
-            }
+        Source { frame: self.frame, attr }
+    }
+
+    fn attribute(&mut self, i: usize, name: &str, optional: bool, instances: &'static [Instance]) {
+        let source = Source { frame: self.frame, attr: self.frame.attr_find(name) };
+        if optional && source.attr.is_none() {
+            return;
         }
+        let welcomes = |instance: &Instance| match instance.specs[i].kind {
+            Kind::Attribute { accepts, .. } => accepts(&source),
+            _ => false,
+        };
+        if source.attr.is_some() && instances.iter().any(welcomes) {
+            return;
+        }
+        let welcome = alternatives(instances.iter().filter_map(|instance| match instance.specs[i].kind {
+            Kind::Attribute { ty, .. } => Some(expected(ty)),
+            _ => None,
+        }));
+        self.problems.push(match source.attr {
+            None => format!("attribute {name:?}: missing, expected {welcome}"),
+            // The right dtype, but none of the variants.
+            Some(value) if self.is_enum(i) => {
+                let code = value.integer().map_or_else(String::new, |code| format!(" {code}"));
+                format!("attribute {name:?}: expected {welcome}, got {}{code}", value.describe())
+            }
+            Some(value) => format!("attribute {name:?}: expected {welcome}, got {}", value.describe()),
+        });
+    }
+
+    fn is_enum(&self, i: usize) -> bool {
+        matches!(self.instance.specs[i].kind, Kind::Attribute { ty: AttrType::Enum { .. }, .. })
     }
 
     /// Decodes a buffer parameter; false if its dims cannot be spoken of.
@@ -214,10 +249,10 @@ impl<'f> Call<'f> {
         spec: &'static Spec,
         instances: &'static [Instance],
     ) -> Option<Buf<'f>> {
-        let Kind::Buffer { dtype, align, .. } = spec.kind else { return None };
         let core = self.instance.plan.cores[i] as usize;
-        let head = format_args!("{} {slot} {:?}", place(list), spec.name).to_string();
+        let head = Head { list, slot, name: spec.name };
         let Some(buffer) = self.frame.buffer(list, slot as usize) else {
+            self.dtypes_are_known = false;
             let [args, rets, _] = self.frame.counts();
             let count = if list == List::Args { args } else { rets };
             if i64::from(slot) < count {
@@ -225,40 +260,36 @@ impl<'f> Call<'f> {
             } // else the wrong number of them has been told
             return None;
         };
-        let mut welcome: Vec<DType> = Vec::new();
-        for instance in instances {
-            if let Kind::Buffer { dtype, .. } = instance.specs[i].kind
-                && !welcome.contains(&dtype)
-            {
-                welcome.push(dtype);
-            }
+        let dtypes = instances.iter().filter_map(|instance| match instance.specs[i].kind {
+            Kind::Buffer { dtype, align, .. } => Some((dtype, align)),
+            _ => None,
+        });
+        let own = dtypes.clone().find(|(dtype, _)| dtype.code() == buffer.dtype);
+        if own.is_none() {
+            self.dtypes_are_known = false;
+            let welcome = alternatives(dtypes.map(|(dtype, _)| dtype.name().to_owned()));
+            self.problems.push(format!("{head}: expected {welcome}, got {}", DType::name_of(buffer.dtype)));
         }
-        if !welcome.iter().any(|dtype| dtype.code() == buffer.dtype) {
-            let names: Vec<_> = welcome.iter().map(|dtype| dtype.name()).collect();
-            self.problems.push(format!(
-                "{head}: expected {}, got {}",
-                names.join(" or "),
-                DType::name_of(buffer.dtype)
-            ));
-        }
-        self.check_rank(&head, buffer, core)?;
+        self.check_rank(head, buffer, core)?;
+        let dims = abi::dims(buffer);
         let mut data: *mut u8 = buffer.data.cast();
-        if !(data.addr()).is_multiple_of(align) {
+        // Of a buffer of another dtype, only the dims are of interest.
+        let (size, align) = own.map_or((1, 1), |(dtype, align)| (dtype.size(), align));
+        if !data.addr().is_multiple_of(align) {
             self.problems.push(format!("{head}: its memory is not aligned to {align} bytes"));
         }
-        let dims = abi::dims(buffer);
         if data.is_null() {
-            if !dims.contains(&0) {
+            if own.is_some() && !dims.contains(&0) {
                 self.problems.push(format!("{head}: it has no memory"));
             }
             // A slice of no elements has an address too.
             data = ptr::without_provenance_mut(align);
         }
         let writes = list == List::Rets;
-        Some(Buf { data, source: ptr::null(), dims, len: 0, size: dtype.size(), writes, _memory: PhantomData })
+        Some(Buf { data, source: ptr::null(), dims, len: 0, size, writes, _memory: PhantomData })
     }
 
-    fn check_rank(&mut self, head: &str, buffer: &XLA_FFI_Buffer, core: usize) -> Option<()> {
+    fn check_rank(&mut self, head: Head, buffer: &XLA_FFI_Buffer, core: usize) -> Option<()> {
         let rank = buffer.rank;
         let (fits, or_more) = match self.instance.info.batch {
             Batch::None => (rank == core as i64, ""),
@@ -267,6 +298,10 @@ impl<'f> Call<'f> {
         if !fits {
             let why = if or_more.is_empty() { " (`batch = none`)" } else { "" };
             self.problems.push(format!("{head}: expected rank {core}{or_more}{why}, got {rank}"));
+            return None;
+        }
+        if rank > MAX_RANK {
+            self.problems.push(format!("{head}: rank {rank}: at most {MAX_RANK} dims are supported"));
             return None;
         }
         let dims = abi::dims(buffer);
@@ -299,9 +334,7 @@ impl<'f> Call<'f> {
             }
         }
         self.check_shapes(&values);
-        if self.buffers[..self.count].iter().all(|buffer| buffer.size != 0) {
-            self.check_batch();
-        }
+        self.check_batch();
     }
 
     fn check_shapes(&mut self, values: &[i64]) {
@@ -338,6 +371,7 @@ impl<'f> Call<'f> {
             let bytes = buffer.bytes();
             self.axes.set_strides(k, leading, bytes);
         }
+        self.axes.merge_equal(self.count);
         Some(())
     }
 
@@ -355,12 +389,14 @@ impl<'f> Call<'f> {
             return;
         }
         for k in 0..self.count {
-            let (i, rank) = self.origin[k];
+            let i = self.origin[k].0;
             let own = self.leading(k);
-            let aligned = batch.len().checked_sub(rank).map(|skip| batch[skip..].iter().zip(own));
-            let fits = match aligned {
-                Some(mut pairs) if !self.buffers[k].writes => pairs.all(|(&b, &o)| o == b || o == 1),
-                _ => own == batch,
+            let (extra, aligned) = own.split_at(own.len().saturating_sub(batch.len()));
+            let mut pairs = batch[batch.len() - aligned.len()..].iter().zip(aligned);
+            let fits = if self.buffers[k].writes {
+                own == batch
+            } else {
+                pairs.all(|(&b, &o)| o == b || o == 1) && extra.iter().all(|&o| o == 1)
             };
             if !fits {
                 let spec = &self.instance.specs[i];
@@ -378,10 +414,13 @@ impl<'f> Call<'f> {
                 ));
             }
             let buffer = &mut self.buffers[k];
-            let total = buffer.dims.iter().try_fold(1usize, |n, &dim| n.checked_mul(dim as usize));
-            match total {
-                Some(len) if len <= isize::MAX as usize / buffer.size => buffer.len = len,
-                _ => {
+            // From the last axis on, so that a batch of size 0 does not hide elements that are too large.
+            let bytes = buffer.dims.iter().rev().try_fold(buffer.size, |bytes, &dim| {
+                bytes.checked_mul(dim as usize).filter(|&bytes| bytes <= isize::MAX as usize)
+            });
+            match bytes {
+                Some(bytes) => buffer.len = bytes / buffer.size,
+                None => {
                     let name = self.instance.specs[i].name;
                     self.problems
                         .push(format!("{name:?}: {} has more elements than memory can hold", tuple(buffer.dims)));
@@ -445,7 +484,7 @@ impl SizeVisitor for ShapeCheck<'_, '_> {
     fn require(&mut self, condition: i64, message: &'static str) -> Option<()> {
         let index = self.condition;
         self.condition += 1;
-        if condition != 1 {
+        if matches!(condition, 0 | POISON) {
             let text = &self.call.text().conditions[index];
             let why =
                 if condition == POISON { " has no value: it overflows or divides by zero" } else { " does not hold" };
@@ -493,6 +532,30 @@ fn one_of(repr: EnumRepr, variants: &[(&str, i64)]) -> String {
     match repr {
         EnumRepr::Integer(dtype) => format!("{} {list}", dtype.name()),
         EnumRepr::Name => list,
+    }
+}
+
+/// `f32 or f64`, each once.
+fn alternatives(items: impl Iterator<Item = String>) -> String {
+    let mut all: Vec<String> = Vec::new();
+    for item in items {
+        if !all.contains(&item) {
+            all.push(item);
+        }
+    }
+    all.join(" or ")
+}
+
+/// An attribute's type, as a message asks for it.
+fn expected(ty: AttrType) -> String {
+    match ty {
+        AttrType::Scalar { dtype, wire: None } => dtype.name().to_owned(),
+        AttrType::Scalar { dtype, wire: Some(wire) } => format!("{} (as array of {})", dtype.name(), wire.name()),
+        AttrType::Array { dtype, wire: None } => format!("array of {}", dtype.name()),
+        AttrType::Array { dtype, wire: Some(wire) } => format!("array of {} (as {})", dtype.name(), wire.name()),
+        AttrType::String => "string".to_owned(),
+        AttrType::Enum { repr, variants } => one_of(repr, variants),
+        AttrType::Context => "context".to_owned(),
     }
 }
 

@@ -22,7 +22,7 @@
 //! # Ok::<(), oxidax::Error>(())
 //! ```
 
-use std::alloc::{Layout, alloc, dealloc};
+use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::cell::Cell;
 use std::ffi::{CStr, CString, c_void};
 use std::mem;
@@ -39,15 +39,19 @@ use crate::sys::*;
 const POISON: [u8; 2] = [0xa5, 0x5a];
 /// XLA aligns buffers so.
 const ALIGN: usize = 64;
+/// The most memory of an operand.
+const LIMIT: usize = 1 << 30;
+/// Dims that are there whatever the rank; a handler must not read more on a rank's word.
+const DIMS: usize = 64;
 
 /// A handler of this program, by its operation's name, its target or its path. Panics if there is not exactly one.
 pub fn handler(name: &str) -> &'static Entry {
     let named = |entry: &&Entry| entry.name() == name || entry.target() == name || entry.id() == name;
-    let mut found = registry::entries().iter().filter(named);
+    let mut found = registry::handlers().iter().filter(named);
     match (found.next(), found.next()) {
         (Some(entry), None) => entry,
         (None, _) => {
-            let known: Vec<_> = registry::entries().iter().map(Entry::id).collect();
+            let known: Vec<_> = registry::handlers().iter().map(Entry::id).collect();
             panic!("no handler {name:?} is linked in; there are {known:?}")
         }
         (Some(a), Some(b)) => panic!("{name:?} is {} or {}: use the path", a.id(), b.id()),
@@ -56,7 +60,7 @@ pub fn handler(name: &str) -> &'static Entry {
 
 /// The manifest of this program's handlers, as the loader reads it.
 pub fn manifest() -> serde_json::Value {
-    crate::manifest::json(registry::entries())
+    crate::manifest::json(registry::handlers())
 }
 
 /// What a handler answers when XLA asks for its metadata at registration: API version and traits.
@@ -141,8 +145,15 @@ impl Memory {
     fn new(len: usize, shift: usize) -> Memory {
         let layout = Layout::from_size_align((len + shift).max(1), ALIGN).expect("a size that fits");
         // SAFETY: the layout is not of size 0.
-        let data = NonNull::new(unsafe { alloc(layout) }).expect("memory");
+        let data = NonNull::new(unsafe { alloc_zeroed(layout) }).expect("memory");
         Memory { data, layout }
+    }
+
+    /// So many bytes of it from `offset` on. Panics if it does not have them.
+    fn part(&self, offset: usize, len: usize) -> *mut u8 {
+        assert!(offset.saturating_add(len) <= self.layout.size(), "a place beyond the memory that it is in");
+        // SAFETY: within the memory, as just asserted.
+        unsafe { self.data.as_ptr().add(offset) }
     }
 }
 
@@ -181,9 +192,10 @@ pub struct Operand {
     pub kind: i32,
     /// Where it lies.
     pub place: Place,
-    /// The values of an argument; for a result, as many bytes.
+    /// The values of an argument.
     pub bytes: Vec<u8>,
-    element: usize,
+    /// Bytes of memory beyond its own, for others to lie in.
+    pub room: usize,
 }
 
 impl Operand {
@@ -195,8 +207,34 @@ impl Operand {
             kind: XLA_FFI_ArgType_BUFFER,
             place: Place::Own,
             bytes: bytes_of(values).to_vec(),
-            element: size_of::<T>(),
+            room: 0,
         }
+    }
+
+    /// The dims in the frame, at least [`DIMS`] of them.
+    fn frame_dims(&self) -> Vec<i64> {
+        let mut dims = self.dims.clone();
+        dims.resize(dims.len().max(DIMS), 1);
+        dims
+    }
+
+    /// The bytes that dims, rank and dtype say; 0 where they make no sense and no handler takes them. Panics if they are
+    /// too many for a test.
+    fn said(&self) -> usize {
+        let dims = self.frame_dims();
+        let rank = usize::try_from(self.rank).unwrap_or(0);
+        let said = dims.get(..rank).and_then(|dims| bytes(dims, DType::of_code(self.dtype)?.size())).unwrap_or(0);
+        assert!(said <= LIMIT, "the shape {:?} takes too much memory for a test", self.dims);
+        said
+    }
+
+    /// The bytes that a handler or the test may touch.
+    fn extent(&self) -> usize {
+        self.said().max(self.bytes.len())
+    }
+
+    fn shift(&self) -> usize {
+        if let Place::Shifted(shift) = self.place { shift } else { 0 }
     }
 }
 
@@ -249,9 +287,12 @@ impl<T: Element> From<&[T]> for Attr {
 /// A call, built operand by operand in XLA's order.
 pub struct CallFrame {
     handler: &'static Entry,
-    args: Vec<Operand>,
-    rets: Vec<Operand>,
-    attrs: Vec<(String, Attr)>,
+    /// The arguments.
+    pub args: Vec<Operand>,
+    /// The results.
+    pub rets: Vec<Operand>,
+    /// The attributes, which XLA sorts by the bytes of their names.
+    pub attrs: Vec<(String, Attr)>,
     minor: i32,
     stream: *mut c_void,
     pool: Pool,
@@ -285,16 +326,15 @@ impl CallFrame {
     /// The next argument. The dims need not fit the number of values: what they ask for beyond it is zero.
     pub fn arg<T: Element>(mut self, values: &[T], dims: &[i64]) -> Self {
         let mut operand = Operand::new(values, dims);
-        operand.bytes.resize(bytes(dims, size_of::<T>()), 0);
+        // A lie about dims must not take all memory.
+        operand.bytes.resize(bytes(dims, size_of::<T>()).filter(|&n| n <= LIMIT).unwrap_or(0), 0);
         self.args.push(operand);
         self
     }
 
     /// The next result, poisoned.
     pub fn result<T: Element>(mut self, dims: &[i64]) -> Self {
-        let mut operand = Operand::new::<T>(&[], dims);
-        operand.bytes.resize(bytes(dims, size_of::<T>()), 0);
-        self.rets.push(operand);
+        self.rets.push(Operand::new::<T>(&[], dims));
         self
     }
 
@@ -309,6 +349,18 @@ impl CallFrame {
         self.attrs.push((name.to_owned(), value.into()));
         // XLA sorts by bytes.
         self.attrs.sort_by(|a, b| a.0.cmp(&b.0));
+        self
+    }
+
+    /// Changes the `k`-th argument.
+    pub fn tweak_arg(mut self, k: usize, change: impl FnOnce(&mut Operand)) -> Self {
+        change(&mut self.args[k]);
+        self
+    }
+
+    /// Changes the `k`-th result.
+    pub fn tweak_result(mut self, k: usize, change: impl FnOnce(&mut Operand)) -> Self {
+        change(&mut self.rets[k]);
         self
     }
 
@@ -348,12 +400,22 @@ impl CallFrame {
     ///
     /// The error that the handler returned.
     pub fn call(self) -> Result<Results, Error> {
+        self.call_within(|call| call())
+    }
+
+    /// As [`call`](Self::call), but each call is made by `around`, which may count or time what happens in it.
+    ///
+    /// # Errors
+    ///
+    /// The error that the handler returned.
+    pub fn call_within(self, mut around: impl FnMut(&mut dyn FnMut())) -> Result<Results, Error> {
         let [a, b] = POISON;
-        let first = self.run(a)?;
-        let second = self.run(b)?;
+        let first = self.run(a, &mut around)?;
+        let second = self.run(b, &mut around)?;
         let written = first.iter().zip(&second).zip(&self.rets).map(|((first, second), ret)| {
             let untouched = |(x, y): (&[u8], &[u8])| x.iter().all(|&x| x == a) && y.iter().all(|&y| y == b);
-            let elements = first.chunks(ret.element).zip(second.chunks(ret.element));
+            let size = DType::of_code(ret.dtype).map_or(1, DType::size);
+            let elements = first.chunks(size).zip(second.chunks(size));
             elements.map(|pair| !untouched(pair)).collect()
         });
         Ok(Results {
@@ -364,26 +426,22 @@ impl CallFrame {
     }
 
     /// One call; the bytes of the results.
-    fn run(&self, poison: u8) -> Result<Vec<Vec<u8>>, Error> {
-        let memory = |operand: &Operand| {
-            let shift = if let Place::Shifted(shift) = operand.place { shift } else { 0 };
-            Memory::new(operand.bytes.len(), shift)
-        };
+    fn run(&self, poison: u8, around: &mut dyn FnMut(&mut dyn FnMut())) -> Result<Vec<Vec<u8>>, Error> {
+        let memory = |operand: &Operand| Memory::new(operand.extent() + operand.room, operand.shift());
         let arg_memory: Vec<_> = self.args.iter().map(memory).collect();
         let ret_memory: Vec<_> = self.rets.iter().map(memory).collect();
         let address = |operand: &Operand, own: &Memory| match operand.place {
             Place::Own => own.data.as_ptr(),
             Place::Null => ptr::null_mut(),
             Place::Shifted(shift) => own.data.as_ptr().wrapping_add(shift),
-            Place::InArgument(n, offset) => arg_memory[n].data.as_ptr().wrapping_add(offset),
-            Place::InResult(n, offset) => ret_memory[n].data.as_ptr().wrapping_add(offset),
+            Place::InArgument(n, offset) => arg_memory[n].part(offset, operand.extent()),
+            Place::InResult(n, offset) => ret_memory[n].part(offset, operand.extent()),
         };
         let arg_data: Vec<_> = self.args.iter().zip(&arg_memory).map(|(o, m)| address(o, m)).collect();
         let ret_data: Vec<_> = self.rets.iter().zip(&ret_memory).map(|(o, m)| address(o, m)).collect();
         for (ret, memory) in self.rets.iter().zip(&ret_memory) {
-            let shift = if let Place::Shifted(shift) = ret.place { shift } else { 0 };
             // SAFETY: the memory holds the shift and the bytes.
-            unsafe { memory.data.as_ptr().write_bytes(poison, ret.bytes.len() + shift) };
+            unsafe { memory.data.as_ptr().write_bytes(poison, ret.extent() + ret.shift()) };
         }
         for ((arg, &data), memory) in self.args.iter().zip(&arg_data).zip(&arg_memory) {
             if matches!(arg.place, Place::Own | Place::Shifted(_)) {
@@ -393,18 +451,21 @@ impl CallFrame {
             }
         }
 
-        let buffers = |operands: &[Operand], data: &[*mut u8]| -> Vec<XLA_FFI_Buffer> {
-            let buffer = |(operand, data): (&Operand, &*mut u8)| XLA_FFI_Buffer {
+        let buffers = |operands: &[Operand], dims: &[Vec<i64>], data: &[*mut u8]| -> Vec<XLA_FFI_Buffer> {
+            let buffer = |((operand, dims), data): ((&Operand, &Vec<i64>), &*mut u8)| XLA_FFI_Buffer {
                 struct_size: size_of::<XLA_FFI_Buffer>(),
                 extension_start: ptr::null_mut(),
                 dtype: operand.dtype,
                 data: data.cast(),
                 rank: operand.rank,
-                dims: operand.dims.as_ptr(),
+                dims: dims.as_ptr(),
             };
-            operands.iter().zip(data).map(buffer).collect()
+            operands.iter().zip(dims).zip(data).map(buffer).collect()
         };
-        let (args, rets) = (buffers(&self.args, &arg_data), buffers(&self.rets, &ret_data));
+        let arg_dims: Vec<_> = self.args.iter().map(Operand::frame_dims).collect();
+        let ret_dims: Vec<_> = self.rets.iter().map(Operand::frame_dims).collect();
+        let args = buffers(&self.args, &arg_dims, &arg_data);
+        let rets = buffers(&self.rets, &ret_dims, &ret_data);
         let pointers = |buffers: &[XLA_FFI_Buffer]| -> Vec<*const c_void> {
             buffers.iter().map(|buffer| ptr::from_ref(buffer).cast()).collect()
         };
@@ -432,8 +493,10 @@ impl CallFrame {
         frame.attrs.names = attr_names.as_ptr();
         frame.attrs.attrs = attr_values.as_ptr();
 
-        // SAFETY: F1 to F6 hold, except where a test lies about dims, and then within what the handler must check.
-        let error = unsafe { (self.handler.execute)(&mut frame) };
+        let mut error = ptr::null_mut();
+        // SAFETY: F1 to F6 hold, except where a test lies about dims, and then within what the handler must check: memory
+        // has the extent that the dims, the rank and the dtype say, however they were changed.
+        around(&mut || error = unsafe { (self.handler.execute)(&mut frame) });
         context.finish();
         // SAFETY: made by our own stand-in for the API.
         if let Some(error) = unsafe { TestError::take(error) } {
@@ -443,18 +506,17 @@ impl CallFrame {
             if data.is_null() {
                 return Vec::new();
             }
-            // SAFETY: as many bytes as were allocated there.
-            unsafe { std::slice::from_raw_parts(data, ret.bytes.len()) }.to_vec()
+            // SAFETY: within the extent.
+            unsafe { std::slice::from_raw_parts(data, ret.said()) }.to_vec()
         };
         Ok(self.rets.iter().zip(&ret_data).map(read).collect())
     }
 }
 
-/// The bytes of a shape; 0 where the dims make no sense.
-fn bytes(dims: &[i64], element: usize) -> usize {
-    let elements = dims.iter().try_fold(1usize, |n, &dim| n.checked_mul(usize::try_from(dim).ok()?));
-    // A lie about dims must not take all memory.
-    elements.and_then(|n| n.checked_mul(element)).filter(|&n| n < 1 << 30).unwrap_or(0)
+/// The bytes of a shape, if it is one and memory could hold it.
+fn bytes(dims: &[i64], element: usize) -> Option<usize> {
+    let bytes = dims.iter().rev().try_fold(element, |n, &dim| n.checked_mul(usize::try_from(dim).ok()?));
+    bytes.filter(|&n| n <= isize::MAX as usize)
 }
 
 /// The results of a call.
@@ -480,6 +542,11 @@ impl Results {
         &self.written[k]
     }
 
+    /// The bytes of the `k`-th result.
+    pub fn bytes(&self, k: usize) -> &[u8] {
+        &self.bytes[k]
+    }
+
     fn read<T: Element>(&self, k: usize) -> Vec<T> {
         // SAFETY: E1: as many bytes as an element has, and any bit pattern is one.
         self.bytes[k]
@@ -496,7 +563,7 @@ struct FrameAttr {
     scalar: XLA_FFI_Scalar,
     array: XLA_FFI_Array,
     string: XLA_FFI_ByteSpan,
-    _aligned: Option<Memory>,
+    _memory: Option<Memory>,
 }
 
 impl FrameAttr {
@@ -508,22 +575,22 @@ impl FrameAttr {
             scalar: XLA_FFI_Scalar { dtype: 0, value: ptr::null() },
             array: XLA_FFI_Array { dtype: 0, size: 0, data: ptr::null() },
             string: span(b""),
-            _aligned: None,
+            _memory: None,
         };
         match attr {
             Attr::Scalar(dtype, value) => {
                 this.kind = XLA_FFI_AttrType_SCALAR;
-                this.scalar = XLA_FFI_Scalar { dtype: *dtype, value: value.as_ptr().cast() };
+                let memory = FrameAttr::memory(value, 1, *dtype);
+                this.scalar = XLA_FFI_Scalar { dtype: *dtype, value: memory.data.as_ptr().cast_const().cast() };
+                this._memory = Some(memory);
             }
             Attr::Array(dtype, values, len) => {
                 this.kind = XLA_FFI_AttrType_ARRAY;
-                let memory = Memory::new(values.len(), 0);
-                // SAFETY: the memory holds the bytes.
-                unsafe { ptr::copy_nonoverlapping(values.as_ptr(), memory.data.as_ptr(), values.len()) };
+                let memory = FrameAttr::memory(values, *len, *dtype);
                 // XLA has no memory for an empty array.
                 let data = if *len == 0 { ptr::null() } else { memory.data.as_ptr().cast_const().cast() };
                 this.array = XLA_FFI_Array { dtype: *dtype, size: *len, data };
-                this._aligned = Some(memory);
+                this._memory = Some(memory);
             }
             Attr::String(text) => {
                 this.kind = XLA_FFI_AttrType_STRING;
@@ -532,6 +599,16 @@ impl FrameAttr {
             Attr::Dictionary => {}
         }
         this
+    }
+
+    /// The values, in memory for as many elements as the frame will say. Panics if they are too many.
+    fn memory(values: &[u8], len: usize, dtype: i32) -> Memory {
+        let said = len.saturating_mul(DType::of_code(dtype).map_or(0, DType::size));
+        assert!(said <= LIMIT, "an array of {len} elements takes too much memory for a test");
+        let memory = Memory::new(said.max(values.len()), 0);
+        // SAFETY: the memory holds the values.
+        unsafe { ptr::copy_nonoverlapping(values.as_ptr(), memory.data.as_ptr(), values.len()) };
+        memory
     }
 
     fn value(&self) -> *const c_void {
@@ -662,8 +739,10 @@ unsafe extern "C" fn error_create(args: *mut XLA_FFI_Error_Create_Args) -> *mut 
 }
 
 unsafe extern "C" fn error_destroy(args: *mut XLA_FFI_Error_Destroy_Args) {
+    // SAFETY: F5: as a handler fills it.
+    let error = unsafe { (*args).error };
     // SAFETY: F5: an error of ours.
-    drop(unsafe { TestError::take((*args).error) });
+    drop(unsafe { TestError::take(error) });
 }
 
 unsafe extern "C" fn no_registration(_args: *mut XLA_FFI_Handler_Register_Args) -> *mut XLA_FFI_Error {

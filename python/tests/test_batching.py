@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import oxidax
 
-quick = settings(max_examples=40, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+quick = settings(max_examples=25, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 
 
 def numpy_outer(x, y, s):

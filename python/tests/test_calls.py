@@ -48,6 +48,14 @@ def test_objects_that_are_no_arrays_are_named(rms):
     assert "float0" in mistakes(rms.rms_norm, float0)
 
 
+def test_objects_with_a_jax_array_are_arrays(rms):
+    class Wrapped:
+        def __jax_array__(self):
+            return x3
+
+    np.testing.assert_array_equal(rms.rms_norm(Wrapped()), rms.rms_norm(x3))
+
+
 def test_rank_and_unequal_dims(rms, ops):
     assert mistakes(rms.rms_norm, jnp.float32(1) + jnp.zeros((), F32)) == (
         'argument 0 "x": expected shape (..., n), got ()'

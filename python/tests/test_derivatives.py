@@ -175,6 +175,18 @@ def test_only_what_the_rules_name_is_kept(rms):
     assert shapes == [(2,), (2, 3)]
 
 
+def test_zero_tangents_are_not_kept(ops):
+    a, b = random(2, 3), random(3, 40)
+    _, pull = jax.vjp(lambda a: ops.matmul(a, b), a)
+    leaves = [leaf for leaf in jax.tree.leaves(pull) if hasattr(leaf, "shape")]
+    assert all(np.any(np.asarray(leaf)) for leaf in leaves)
+    same(jax.jvp(lambda a: ops.matmul(a, b), (a,), (a,))[1], a @ b)
+    same(jax.jvp(lambda b: jax.vmap(ops.matmul, (None, 1))(a, b), (b[:, None],), (b[:, None],))[1], (a @ b)[None])
+    x = random(2, 3)
+    same(jax.jvp(lambda x: ops.add_into(a, x), (x,), (x,))[1], x)
+    same(jax.jvp(lambda x: ops.add_into(a[0], x), (x,), (x,))[1], x)
+
+
 def test_single_and_double_precision(rms):
     for dtype in (jnp.float32, jnp.float64):
         assert jax.grad(lambda x: rms.rms_norm(x).sum())(jnp.ones(3, dtype)).dtype == dtype

@@ -1,9 +1,12 @@
 """Shape expressions: on integers, in operations, and on the symbolic dims of jax.export."""
 
+import c_library
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from c_library import operation
+from conftest import library_path
 from jax import export
 from test_calls import mistakes
 
@@ -124,6 +127,36 @@ def test_export_with_fixed_shapes(rms):
     program = exported(rms.rms_norm, jax.ShapeDtypeStruct((2, 3), np.float32), targets=[rms.rms_norm.target])
     x = jnp.arange(6, dtype=jnp.float32).reshape(2, 3)
     np.testing.assert_array_equal(program.call(x), rms.rms_norm(x))
+
+
+def test_an_exported_program_runs_in_another_process_after_load(rms, tmp_path, run_python):
+    program = export.export(
+        jax.jit(rms.rms_norm), disabled_checks=[export.DisabledSafetyCheck.custom_call(rms.rms_norm.target)]
+    )(jax.ShapeDtypeStruct((3,), np.float32))
+    (tmp_path / "program").write_bytes(program.serialize())
+    printed = run_python(
+        """
+        import sys, jax, numpy, oxidax
+        from jax import export
+        oxidax.load(sys.argv[1])
+        program = export.deserialize(bytearray(open(sys.argv[2], "rb").read()))
+        print(program.call(numpy.ones(3, numpy.float32)).shape)
+        """,
+        library_path("rms_norm"),
+        tmp_path / "program",
+    )
+    assert printed.strip() == "(3,)"
+
+
+def test_export_for_a_platform_that_is_not_here(tmp_path):
+    cpu = operation("everywhere", "x(n) -> y(n)")
+    path = c_library.build(tmp_path, cpu, {**cpu, "id": "c::gpu::everywhere", "platform": "cuda"})
+    everywhere = oxidax.load(path).everywhere
+    checks = [export.DisabledSafetyCheck.custom_call(everywhere.target)]
+    for platforms in (["cuda"], ["cpu", "cuda"]):
+        program = export.export(jax.jit(everywhere), platforms=platforms, disabled_checks=checks)
+        text = program(jax.ShapeDtypeStruct((3,), np.float32)).mlir_module()
+        assert text.count("custom_call @c.everywhere") == len(platforms)
 
 
 def test_export_with_symbolic_batch_and_core_dims(rms):

@@ -30,8 +30,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--version", action="version", version=f"oxidax {oxidax.__version__}")
     paths = parser.parse_args(arguments).libraries
     jax, jaxlib = _jax.versions()
-    major, minor = _jax.api_version()
-    print(f"oxidax {oxidax.__version__}, jax {jax}, jaxlib {jaxlib}, XLA FFI API {major}.{minor}")
+    api = _jax.show_version(_jax.api_version())
+    print(f"oxidax {oxidax.__version__}, jax {jax}, jaxlib {jaxlib}, XLA FFI API {api}")
     return max([_report(path) for path in paths], default=0)
 
 
@@ -60,7 +60,7 @@ def _describe(operation: Operation) -> int:
     code = 0
     for platform in operation.platforms:
         version = operation.handler(platform).probe()
-        words = f"FFI API {version[0]}.{version[1]}" if isinstance(version, tuple) else version
+        words = version if isinstance(version, str) else f"FFI API {_jax.show_version(version)}"
         try:
             state = "accepted" if operation.check_registration(platform) else "no such device here"
         except oxidax.LoadError as error:

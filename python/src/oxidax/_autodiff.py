@@ -13,7 +13,7 @@ from typing import Any
 from oxidax import _jax
 from oxidax._dtypes import NUMPY
 from oxidax._operation import Operation
-from oxidax._primitive import Attributes, Sizes, bind, eager, infer_call, move_batch_axes
+from oxidax._primitive import Attributes, Sizes, bind, core_shape, eager, infer_call, move_batch_axes
 from oxidax._shapes import Size, equal
 from oxidax._wiring import Rule, Wiring, connect, differentiable, inexact
 
@@ -68,8 +68,11 @@ class _Derivative:
         env |= zip([b.name for b in self.definition.results], results, strict=True)
         env |= zip([b.name for b in self.wiring.residuals], outs[len(results) :], strict=True)
         operands = [env[b.name] for b in self.wiring.needed]
-        operands += [ad.instantiate_zeros(tangents[i]) for i in floating]
-        params |= {"sizes": sizes, "batch_shape": inferred.batch, "result_shapes": tuple(inferred.results)}
+        # Only tangents that are not zero are operands: a zero would be kept for the backward pass, once a scan step.
+        moving = tuple(i for i in floating if not _is_zero(tangents[i]))
+        operands += [tangents[i] for i in moving]
+        params |= {"sizes": sizes, "moving": moving, "batch_shape": inferred.batch}
+        params["result_shapes"] = tuple(inferred.results)
         out_tangents = iter(bind(self.linear, operands, **params))
         kept = set(inexact(self.definition.results, instance))
         return results, [next(out_tangents) if i in kept else _jax.zero_tangent(y) for i, y in enumerate(results)]
@@ -135,6 +138,7 @@ class _Derivative:
         instance: int,
         sizes: Sizes,
         attributes: Attributes,
+        moving: tuple[int, ...],
         batch_shape: tuple[Size, ...],
         result_shapes: tuple[tuple[Size, ...], ...],
     ) -> list[Any]:
@@ -148,8 +152,12 @@ class _Derivative:
         row = self.definition.instances[instance]
         needed, tangents = self.split(operands)
         env = dict(zip([b.name for b in self.wiring.needed], needed, strict=True))
-        names = ["t_" + self.definition.arguments[i].name for i in inexact(self.definition.arguments, row)]
-        env |= zip(names, tangents, strict=True)
+        arguments = self.definition.arguments
+        for i in inexact(arguments, row):
+            if i not in moving:  # core axes are enough, since zeros broadcast
+                shape = core_shape(self.definition, arguments[i], sizes, attributes)
+                env["t_" + arguments[i].name] = _jax.zeros(shape, NUMPY[row.dtypes[arguments[i].name]])
+        env |= zip(["t_" + arguments[i].name for i in moving], tangents, strict=True)
         rule = self.wiring.jvp.operation.definition
         outs = self.call(self.wiring.jvp, [env[b.name] for b in rule.arguments], instance, sizes, attributes)
         by_name = dict(zip([b.name for b in rule.results], outs, strict=True))
@@ -161,10 +169,8 @@ class _Derivative:
     ) -> tuple[list[Any], list[int]]:
         """vmap: the mapped axis becomes the first batch axis."""
         size = next(arg.shape[axis] for arg, axis in zip(args, axes, strict=True) if axis is not None)
-        row = self.definition.instances[params["instance"]]
-        arguments = self.definition.arguments
         cores = [len(b.shape) for b in self.wiring.needed]
-        cores += [len(arguments[i].shape) for i in inexact(arguments, row)]
+        cores += [len(self.definition.arguments[i].shape) for i in params["moving"]]
         moved = move_batch_axes(args, axes, cores, depth=len(params["batch_shape"]))
         params |= {
             "batch_shape": (size, *params["batch_shape"]),
@@ -189,7 +195,7 @@ class _Derivative:
                 operands[i] = value
             return self.linear_forward(*operands, **params)
 
-        return _jax.jax.jvp(forward, tuple(primals[i] for i in moving), tuple(tangents[i] for i in moving))
+        return _jax.jvp(forward, tuple(primals[i] for i in moving), tuple(tangents[i] for i in moving))
 
     def linear_transpose(
         self,
@@ -198,6 +204,7 @@ class _Derivative:
         instance: int,
         sizes: Sizes,
         attributes: Attributes,
+        moving: tuple[int, ...],
         batch_shape: tuple[Size, ...],
         **_: Any,
     ) -> list[Any]:
@@ -218,7 +225,7 @@ class _Derivative:
         outs = self.call(self.wiring.bwd, [env[b.name] for b in rule.arguments], instance, sizes, attributes)
         by_name = dict(zip([b.name for b in rule.results], outs, strict=True))
         back: list[Any] = [None] * len(needed)
-        for i, tangent in zip(inexact(self.definition.arguments, row), tangents, strict=True):
+        for i, tangent in zip(moving, tangents, strict=True):
             buffer = self.definition.arguments[i]
             if not ad.is_undefined_primal(tangent):
                 back.append(None)

@@ -64,7 +64,7 @@ def check(definition: Definition, keywords: Mapping[str, str], args: Sequence[An
     instance = _choose_instance(definition, operands, given, mistakes)
     dims = _keyword_dims(definition, given, mistakes)
     attributes = _cast_attributes(definition, instance, given, mistakes)
-    values = {name: value.python() for name, value in attributes.items()}
+    values = {name: attributes[name].python() for name in definition.shape_attributes if name in attributes}
     if len(operands) == len(definition.arguments):
         shapes = [None if operand is None else operand.shape for operand in operands]
         mistakes += infer(definition, shapes, dims, values).mistakes
@@ -307,12 +307,12 @@ def _converted(definition: Definition, operands: list[Operand | None], instance:
         assert operand is not None
         dtype = definition.instances[instance].dtypes[buffer.name]
         if operand.dtype is not None:
-            arrays.append(operand.value if isinstance(operand.value, _jax.Array) else _jax.jnp.asarray(operand.value))
+            arrays.append(operand.value if isinstance(operand.value, _jax.Array) else _jax.asarray(operand.value))
         elif isinstance(operand.value, _jax.Array):
-            arrays.append(_jax.jax.lax.convert_element_type(operand.value, NUMPY[dtype]))
+            arrays.append(_jax.convert_element_type(operand.value, NUMPY[dtype]))
         else:
             try:
-                arrays.append(_jax.jnp.asarray(cast_scalar(operand.value, dtype)))
+                arrays.append(_jax.asarray(cast_scalar(operand.value, dtype)))
             except Mismatch as mismatch:
                 mistakes.append(f"{label(index, buffer)}: expected {dtype}, got {mismatch}")
     return arrays

@@ -32,7 +32,7 @@ class Handler:
         Before the backend exists, JAX only keeps the handler in a queue.
         """
         capsules = {stage: _jax.pycapsule(address) for stage, address in self.stages.items()}
-        _jax.register_ffi_target(target, capsules, platform="CUDA" if platform == "cuda" else platform)
+        _jax.register_ffi_target(target, capsules, platform=_jax.xla_platform(platform))
 
     def probe(self) -> tuple[int, int] | str:
         """The API version that the handler declares, or what is wrong with its answer."""

@@ -64,7 +64,7 @@ def infer(
         definition: the operation.
         shapes: of the operands; None for one that is wrong in itself and was reported.
         dims: the keyword dims.
-        attributes: Python values of the attributes; the wrong ones are missing.
+        attributes: Python values of those that stand in shapes; the wrong ones are missing.
     """
     out = Inferred(dims=dict(dims))
     _bind_dims(definition, shapes, out)
@@ -72,7 +72,7 @@ def infer(
         _check_axes(definition, shapes, attributes, out)
         _broadcast_batch(definition, shapes, out)
     complete = len(out.dims) == len(definition.dims) and None not in shapes
-    if complete and not out.mistakes and all(a in attributes for a in _used_attributes(definition)):
+    if complete and not out.mistakes and all(a in attributes for a in definition.shape_attributes):
         _check_requirements(definition, attributes, out)
         _infer_results(definition, attributes, out)
     return out
@@ -152,11 +152,6 @@ def _broadcast_batch(definition: Definition, shapes: list[Shape | None], out: In
         if b
     ]
     out.mistakes.append(f"batch axes {', '.join(parts)} do not broadcast")
-
-
-def _used_attributes(definition: Definition) -> set[str]:
-    exprs = [axis for b in definition.buffers for axis in b.shape] + [c for c, _ in definition.require]
-    return {name for expr in exprs for name in names(expr, "attr")}
 
 
 def _check_requirements(definition: Definition, attributes: Mapping[str, Any], out: Inferred) -> None:

@@ -14,55 +14,33 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.core import ShapedArray, Tracer
+from jax.core import ShapedArray
+from jax.core import Tracer as Tracer
 from jax.extend.backend import get_backend
-from jax.extend.core import Primitive
-from jax.ffi import ffi_lowering, include_dir, pycapsule, register_ffi_target
-from jax.interpreters import ad, batching, mlir
+from jax.extend.core import Primitive as Primitive
+from jax.ffi import ffi_lowering, include_dir
+from jax.ffi import pycapsule as pycapsule
+from jax.ffi import register_ffi_target as register_ffi_target
+from jax.interpreters import ad as ad
+from jax.interpreters import batching as batching
+from jax.interpreters import mlir as mlir
 from jax.sharding import NamedSharding, PartitionSpec
 
-__all__ = [
-    "Array",
-    "InconclusiveDimensionOperation",
-    "Primitive",
-    "Tracer",
-    "ad",
-    "api_version",
-    "batching",
-    "broadcast_to",
-    "canonical_dtype",
-    "claimed_targets",
-    "expand_dims",
-    "ffi_lowering",
-    "jax",
-    "jnp",
-    "max_dim",
-    "min_dim",
-    "mlir",
-    "prepare_for_shard_map",
-    "pycapsule",
-    "register_ffi_target",
-    "result_aval",
-    "start_backend",
-    "typeof",
-    "vary_together",
-    "versions",
-    "x64",
-    "zero_tangent",
-]
-
 Array = jax.Array
-typeof = jax.typeof
-min_dim = jax.core.min_dim
-max_dim = jax.core.max_dim
-canonical_dtype = jax.dtypes.canonicalize_dtype
+asarray = jnp.asarray
 broadcast_to = jnp.broadcast_to
+canonical_dtype = jax.dtypes.canonicalize_dtype
+convert_element_type = jax.lax.convert_element_type
+disable_jit = jax.disable_jit
+expand_dims = jax.lax.expand_dims
+jit = jax.jit
+jvp = jax.jvp
+max_dim = jax.core.max_dim
+min_dim = jax.core.min_dim
+moveaxis = jnp.moveaxis
+typeof = jax.typeof
+zeros = jnp.zeros
 VERSION = tuple(int(part) for part in re.findall(r"\d+", jax.__version__)[:3])
-
-# Moved from jax.core to jax.extend.core by 0.10.
-InconclusiveDimensionOperation: type[Exception] = (
-    getattr(jax.extend.core, "InconclusiveDimensionOperation", None) or jax.core.InconclusiveDimensionOperation
-)
 
 
 def x64() -> bool:
@@ -70,14 +48,14 @@ def x64() -> bool:
     return canonical_dtype(np.dtype(np.float64)) == np.float64
 
 
-def expand_dims(array: Any, axes: Sequence[int]) -> Any:
-    """Inserts axes of size 1 so that they stand at `axes` of the result."""
-    return jax.lax.expand_dims(array, axes)
-
-
 def is_key(dtype: Any) -> bool:
     """True for the dtype of typed PRNG keys and other extended dtypes."""
     return bool(jax.dtypes.issubdtype(dtype, jax.dtypes.extended))
+
+
+def xla_platform(platform: str) -> str:
+    """The name under which XLA registers handlers: with "cuda", they would wait in a queue for ever."""
+    return "CUDA" if platform == "cuda" else platform
 
 
 def versions() -> tuple[str, str]:
@@ -87,11 +65,19 @@ def versions() -> tuple[str, str]:
     return jax.__version__, jaxlib.version.__version__
 
 
-def api_version() -> tuple[int, int]:
-    """The FFI API version of the installed jaxlib, read from the header that it ships."""
-    text = (Path(include_dir()) / "xla" / "ffi" / "api" / "c_api.h").read_text()
+def api_version() -> tuple[int, int] | None:
+    """The FFI API version of the installed jaxlib, read from the header that it ships; None without a header."""
+    try:
+        text = (Path(include_dir()) / "xla" / "ffi" / "api" / "c_api.h").read_text()
+    except OSError:
+        return None
     found = dict(re.findall(r"#define XLA_FFI_API_(MAJOR|MINOR) (\d+)", text))
-    return int(found["MAJOR"]), int(found["MINOR"])
+    return (int(found["MAJOR"]), int(found["MINOR"])) if len(found) == 2 else None
+
+
+def show_version(version: tuple[int, int] | None) -> str:
+    """An API version for people."""
+    return "of an unknown version" if version is None else f"{version[0]}.{version[1]}"
 
 
 def start_backend(platform: str) -> bool:
@@ -107,6 +93,11 @@ def start_backend(platform: str) -> bool:
 
 # What JAX does not document ----------------------------------------------------------------------
 
+# Moved from jax.core to jax.extend.core by 0.10.
+InconclusiveDimensionOperation: type[Exception] = (
+    getattr(jax.extend.core, "InconclusiveDimensionOperation", None) or jax.core.InconclusiveDimensionOperation
+)
+
 
 def claimed_targets(platform: str) -> dict[str, Any]:
     """The targets that somebody has registered or queued for `platform`, without starting a backend.
@@ -118,7 +109,7 @@ def claimed_targets(platform: str) -> dict[str, Any]:
     try:
         from jaxlib import xla_client
 
-        name = xla_client.xla_platform_names.get(platform, platform)
+        name = xla_client.xla_platform_names.get(platform, xla_platform(platform))
         found = dict(xla_client.custom_call_targets(name))
         found |= {row[0]: row[1] for row in xla_client._custom_callback.get(name, ())}
     except (ImportError, AttributeError, TypeError, RuntimeError, ValueError):

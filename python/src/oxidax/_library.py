@@ -149,7 +149,12 @@ def _open(path: str, content: bytes, sha256: str) -> Library:
         )
     for operation, group in zip(operations, groups, strict=True):
         for definition in group:
-            operation.add_handler(definition.platform, handlers[definition.id])
+            try:
+                operation.add_handler(definition.platform, handlers[definition.id])
+            except Exception as error:  # of a class that depends on the version
+                raise LoadError(
+                    f'{path}: XLA refuses the handler "{operation.target}" for {definition.platform}: {error}'
+                ) from error
             _owners[operation.target, definition.platform] = path
     return Library(path, sha256, operations)
 
@@ -254,19 +259,20 @@ def _refuse_incompatible(groups: list[list[Definition]], handlers: dict[str, Han
     A handler that XLA refuses in its queue makes the start of the backend fail, for the whole process.
     """
     runtime = _jax.api_version()
+    lowest = (0, 1)
     for group in groups:
         for definition in group:
             answer = handlers[definition.id].probe()
             if isinstance(answer, str):
                 raise LoadError(f"{path}: {definition.name}: the handler does not tell its API version: {answer}")
-            lowest = (0, 1)
-            if answer != lowest and not (runtime >= (0, 2) and lowest <= answer <= runtime):
-                jax, jaxlib = _jax.versions()
-                raise LoadError(
-                    f"{path}: {definition.name}: the handler needs XLA FFI {answer[0]}.{answer[1]}, and "
-                    f"jaxlib {jaxlib} (jax {jax}) has {runtime[0]}.{runtime[1]}: upgrade jax, or build the library "
-                    "with the oxidax crate"
-                )
+            accepts_newer = runtime is None or runtime >= (0, 2)
+            if answer == lowest or (accepts_newer and lowest <= answer <= (runtime or answer)):
+                continue
+            jax, jaxlib = _jax.versions()
+            raise LoadError(
+                f"{path}: {definition.name}: the handler needs XLA FFI {_jax.show_version(answer)}, and "
+                f"jaxlib {jaxlib} (jax {jax}) has {_jax.show_version(runtime)}: upgrade jax, or build the library with the oxidax crate"
+            )
 
 
 def _private_names(groups: list[list[Definition]], sha256: str) -> tuple[dict[str, str], list[str]]:

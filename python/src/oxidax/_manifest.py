@@ -11,7 +11,7 @@ from typing import Any
 from oxidax._attributes import AttributeSpec, default_value
 from oxidax._dtypes import NUMPY
 from oxidax._errors import LoadError
-from oxidax._shapes import Expr, bare_dim
+from oxidax._shapes import Expr, bare_dim, names
 
 VERSION = 1
 
@@ -82,6 +82,13 @@ class Definition:
         bound = {bare_dim(axis) for b in self.arguments for axis in b.shape}
         free = [bare_dim(axis) for b in self.results for axis in b.shape]
         return tuple(dict.fromkeys(dim for dim in free if dim is not None and dim not in bound))
+
+    @cached_property
+    def shape_attributes(self) -> frozenset[str]:
+        """The attributes that stand in shapes and requirements."""
+        exprs = [axis for buffer in self.buffers for axis in buffer.shape]
+        exprs += [condition for condition, _ in self.require]
+        return frozenset(name for expr in exprs for name in names(expr, "attr"))
 
     @cached_property
     def dtype_result(self) -> str | None:

@@ -81,7 +81,7 @@ class Operation:
             return self._apply(args, kwargs)
 
         apply.__name__ = apply.__qualname__ = self.__name__
-        return _jax.jax.jit(apply, inline=True)
+        return _jax.jit(apply, inline=True)
 
     def _apply(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
         call = check(self.definition, self._keywords, args, kwargs)
@@ -124,9 +124,11 @@ class Operation:
             self._handlers[platform].register(self.target, platform)
         except Exception as error:
             version, (jax, jaxlib) = self._handlers[platform].probe(), _jax.versions()
+            ours = version if isinstance(version, str) else _jax.show_version(version)
+            theirs = _jax.show_version(_jax.api_version())
             raise LoadError(
                 f'{self.__name__}: XLA refuses its handler "{self.target}" for {platform}: {error} '
-                f"(handler: FFI API {version}; jaxlib {jaxlib}, jax {jax}: FFI API {_jax.api_version()})"
+                f"(handler: FFI API {ours}; jaxlib {jaxlib}, jax {jax}: FFI API {theirs})"
             ) from error
         self._unchecked.discard(platform)
         return True

@@ -10,8 +10,8 @@ from oxidax._attributes import Value
 from oxidax._dtypes import NUMPY, name_of
 from oxidax._errors import SignatureError
 from oxidax._inference import NO_BATCH, Inferred, infer, label
-from oxidax._manifest import Definition
-from oxidax._shapes import Size, broadcast, equal
+from oxidax._manifest import Buffer, Definition
+from oxidax._shapes import Size, broadcast, equal, evaluate
 
 if TYPE_CHECKING:
     from oxidax._operation import Operation
@@ -49,7 +49,15 @@ def bind(primitive: Any, operands: Sequence[Any], **params: Any) -> list[Any]:
 
 def infer_call(definition: Definition, shapes: list[Any], sizes: Sizes, attributes: Attributes) -> Inferred:
     """The shape rule on the parameters of the primitive."""
-    return infer(definition, shapes, dict(sizes), {name: value.python() for name, value in attributes})
+    used = definition.shape_attributes
+    values = {name: value.python() for name, value in attributes if name in used} if used else {}
+    return infer(definition, shapes, dict(sizes), values)
+
+
+def core_shape(definition: Definition, buffer: Buffer, sizes: Sizes, attributes: Attributes) -> tuple[Size, ...]:
+    """The shape of a buffer without batch axes, where every dim is known."""
+    values = {name: value.python() for name, value in attributes if name in definition.shape_attributes}
+    return tuple(evaluate(axis, dict(sizes), values) for axis in buffer.shape)
 
 
 def _abstract_eval(
@@ -83,8 +91,8 @@ def eager(primitive: Any) -> Callable[..., Any]:
         key = tuple(sorted(params.items()))
         program = programs.get(key)
         if program is None:
-            program = remember(programs, key, _jax.jax.jit(lambda *a: primitive.bind(*a, **params)))
-        with _jax.jax.disable_jit(False):
+            program = remember(programs, key, _jax.jit(lambda *a: primitive.bind(*a, **params)))
+        with _jax.disable_jit(False):
             return program(*args)
 
     return evaluate
@@ -112,7 +120,7 @@ def move_batch_axes(args: Sequence[Any], axes: Sequence[int | None], cores: Sequ
     moved = []
     for arg, axis, core in zip(args, axes, cores, strict=True):
         if axis is not None:
-            arg = _jax.jnp.moveaxis(arg, axis, 0)
+            arg = _jax.moveaxis(arg, axis, 0)
             missing = depth - (arg.ndim - 1 - core)
             if missing:
                 arg = _jax.expand_dims(arg, range(1, 1 + missing))
