@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import oxidax
 
-quick = settings(max_examples=25, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+quick = settings(max_examples=20, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 
 
 def numpy_outer(x, y, s):
@@ -89,8 +89,8 @@ def test_gradients_under_nested_vmaps_equal_those_of_einsum(ops, case, argument)
         column = ops.matmul(x[:, None], y[None, :])
         return ops.matmul(column, s * jnp.eye(2))
 
-    got = jax.grad(total(product), argument)(*arrays)
-    want = jax.grad(total(lambda x, y, s: x[:, None] * y[None, :] * s), argument)(*arrays)
+    got = jax.jit(jax.grad(total(product), argument))(*arrays)
+    want = jax.jit(jax.grad(total(lambda x, y, s: x[:, None] * y[None, :] * s), argument))(*arrays)
     np.testing.assert_allclose(got, want, rtol=1e-9, atol=1e-12)
 
 

@@ -154,7 +154,9 @@ def test_the_caller_chooses_a_dtype_that_no_argument_decides(ops):
     assert ops.largest(jnp.array([1.0, 3, 2]), dtype=jnp.int64).dtype == np.int64
     assert mistakes(ops.largest, x3) == ('missing keyword "dtype", the dtype of result "index": expected s32 or s64')
     assert "dtype: expected s32 or s64, got f32" in mistakes(ops.largest, x3, dtype=jnp.float32)
-    assert "dtype: expected s32, f32 or f64, got 7" in mistakes(ops.count, n=1, dtype=7)
+    assert "dtype: expected s32, f32 or f64, got an object of type int" in mistakes(ops.count, n=1, dtype=7)
+    assert "got 'f7'" in mistakes(ops.count, n=1, dtype="f7")
+    assert "object of type ndarray" in mistakes(ops.count, n=1, dtype=np.ones(2))
 
 
 def test_sizes_that_only_a_result_has_are_keywords(ops):
@@ -162,6 +164,7 @@ def test_sizes_that_only_a_result_has_are_keywords(ops):
     assert ops.repeat(jnp.ones((2, 1), F32), k=0).shape == (2, 1, 0)
     assert 'missing keyword "k", a dim of the result' in mistakes(ops.repeat, 2.0)
     assert 'dim "k": expected a size, got -1' in mistakes(ops.repeat, 2.0, k=-1)
+    assert 'dim "k": expected a size, got 1' in mistakes(ops.repeat, 2.0, k=10**30)
     assert 'dim "k": expected an int, got 2.0' in mistakes(ops.repeat, 2.0, k=2.0)
     with pytest.raises(oxidax.SignatureError, match="traced array: sizes are constants"):
         jax.jit(lambda k: ops.repeat(2.0, k=k))(3)
@@ -220,3 +223,30 @@ def test_a_call_on_constants_inside_a_trace_is_one_custom_call_in_line(rms):
     text = jax.jit(lambda: rms.rms_norm(np.ones(3))).lower().as_text()
     assert text.count("custom_call") == 1
     assert text.count("func.func") == 1
+
+
+ODD = [
+    1, 2.5, True, None, "x", [1, 2], 1j, -1, 10**30, float("nan"), {}, object(), jnp.float32, "f32",
+    np.float32(2), np.int64(3), np.array("a"), np.datetime64("2020"), np.ones(3, bool), np.ones(3, np.float16),
+    np.ones(3, np.complex64), np.ones((0, 3)), np.ones((2, 3), np.float32), np.ones(3), np.arange(3, dtype=np.int32),
+]  # fmt: skip
+
+
+def test_no_call_fails_in_any_other_way(ops, lu):
+    """Random arguments and keywords: a result, or one of the two errors that a user can expect."""
+    import random
+
+    random = random.Random(0)
+    outcomes = set()
+    for _ in range(600):
+        operation = random.choice([*ops, *lu])
+        args = [random.choice(ODD) for _ in range(len(operation.definition.arguments) + (random.random() < 0.05))]
+        keywords = [name for name in operation.__signature__.parameters if random.random() < 0.5]
+        kwargs = {name: random.choice(ODD) for name in keywords}
+        try:
+            jax.eval_shape(lambda o=operation, a=args, k=kwargs: o(*a, **k))
+            outcomes.add("result")
+        except oxidax.SignatureError as error:
+            assert str(error).startswith(f"{operation.__name__}: ")  # noqa: PT017
+            outcomes.add("error")
+    assert outcomes == {"result", "error"}

@@ -243,14 +243,23 @@ def _choose_by_result(
         if len(candidates) > 1:
             mistakes.append(f'missing keyword "dtype", the dtype of result "{result}": expected {one_of(accepted)}')
         return candidates[:1]
-    try:
-        name = wanted if wanted in accepted else name_of(np.dtype(wanted))
-    except TypeError:
-        name = repr(wanted)
+    name = _dtype_name(wanted)
     if name not in accepted:
         mistakes.append(f"dtype: expected {one_of(accepted)}, got {name}")
         return candidates[:1]
     return [n for n in candidates if definition.instances[n].dtypes[result] == name]
+
+
+def _dtype_name(wanted: Any) -> str:
+    """XLA's name of a dtype that came as a name, a NumPy dtype or a scalar type."""
+    if isinstance(wanted, str) and wanted in NUMPY:
+        return wanted
+    if isinstance(wanted, (str, type, np.dtype)):
+        try:
+            return name_of(np.dtype(wanted))
+        except TypeError:
+            return repr(wanted)
+    return f"an object of type {type(wanted).__name__}"
 
 
 # Dims, attributes, conversion -------------------------------------------------------------------
@@ -264,7 +273,7 @@ def _keyword_dims(definition: Definition, given: dict[str, Any], mistakes: list[
             continue
         value = given.pop(dim)
         if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
-            if value < 0:
+            if not 0 <= value < 2**63:
                 mistakes.append(f'dim "{dim}": expected a size, got {value}')
             else:
                 dims[dim] = int(value)

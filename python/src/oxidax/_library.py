@@ -271,7 +271,8 @@ def _refuse_incompatible(groups: list[list[Definition]], handlers: dict[str, Han
             jax, jaxlib = _jax.versions()
             raise LoadError(
                 f"{path}: {definition.name}: the handler needs XLA FFI {_jax.show_version(answer)}, and "
-                f"jaxlib {jaxlib} (jax {jax}) has {_jax.show_version(runtime)}: upgrade jax, or build the library with the oxidax crate"
+                f"jaxlib {jaxlib} (jax {jax}) has {_jax.show_version(runtime)}: upgrade jax, or build the library with "
+                "the oxidax crate"
             )
 
 
