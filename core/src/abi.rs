@@ -8,13 +8,16 @@ use std::marker::PhantomData;
 use std::ptr::{self, NonNull};
 use std::slice;
 
-use crate::dtype::Element;
+use crate::dtype::{DType, Element, Pred};
 use crate::error::ErrorCode;
 use crate::sys::*;
 
 /// A call of XLA, alive for `'f`.
 #[derive(Clone, Copy)]
 pub struct Frame<'f>(&'f XLA_FFI_CallFrame);
+
+// SAFETY: F1: nothing changes the frame during the call, and the API's functions may be called from any thread.
+unsafe impl Sync for Frame<'_> {}
 
 /// The operands or the results.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -38,6 +41,16 @@ impl<'f> Frame<'f> {
         };
         // SAFETY: F1: the frame is valid for the call.
         Frame(unsafe { &*frame })
+    }
+
+    /// The frame for a type that cannot name its lifetime.
+    ///
+    /// # Safety
+    ///
+    /// It is not used after the call (clause D1).
+    pub(crate) unsafe fn forget_lifetime(self) -> Frame<'static> {
+        // SAFETY: F1: as the caller promises.
+        Frame(unsafe { &*ptr::from_ref(self.0) })
     }
 
     /// Whether there are so many operands, results and attributes.
@@ -117,8 +130,46 @@ impl<'f> Frame<'f> {
         let get = unsafe { (*self.0.api).XLA_FFI_Stream_Get };
         // SAFETY: F5: `ctx` is the frame's own, and the struct is as the API describes it.
         let error = unsafe { get(&mut args) };
+        self.accepted(error).then_some(args.stream)
+    }
+
+    /// Hands a task to a thread of XLA's pool; false if the runtime did not take it. Tasks may start after the call is
+    /// over, and must find nothing of it then.
+    pub(crate) fn schedule(self, task: XLA_FFI_Task, data: *mut c_void) -> bool {
+        let mut args = XLA_FFI_ThreadPool_Schedule_Args {
+            struct_size: size_of::<XLA_FFI_ThreadPool_Schedule_Args>(),
+            extension_start: ptr::null_mut(),
+            ctx: self.0.ctx,
+            task,
+            data,
+        };
+        // SAFETY: F5: the frame's API table outlives the call.
+        let schedule = unsafe { (*self.0.api).XLA_FFI_ThreadPool_Schedule };
+        // SAFETY: F5: `ctx` is the frame's own, and the struct is as the API describes it.
+        let error = unsafe { schedule(&mut args) };
+        self.accepted(error)
+    }
+
+    /// The number of threads in XLA's pool; 0 if it has none here.
+    pub(crate) fn pool_threads(self) -> usize {
+        let mut threads = 0i64;
+        let mut args = XLA_FFI_ThreadPool_NumThreads_Args {
+            struct_size: size_of::<XLA_FFI_ThreadPool_NumThreads_Args>(),
+            extension_start: ptr::null_mut(),
+            ctx: self.0.ctx,
+            num_threads: &mut threads,
+        };
+        // SAFETY: F5: the frame's API table outlives the call.
+        let count = unsafe { (*self.0.api).XLA_FFI_ThreadPool_NumThreads };
+        // SAFETY: F5: `ctx` is the frame's own, and the struct is as the API describes it.
+        let error = unsafe { count(&mut args) };
+        if self.accepted(error) { usize::try_from(threads).unwrap_or(0) } else { 0 }
+    }
+
+    /// Whether the runtime did what it was asked; frees its refusal.
+    fn accepted(self, error: *mut XLA_FFI_Error) -> bool {
         if error.is_null() {
-            return Some(args.stream);
+            return true;
         }
         let mut args = XLA_FFI_Error_Destroy_Args {
             struct_size: size_of::<XLA_FFI_Error_Destroy_Args>(),
@@ -129,7 +180,7 @@ impl<'f> Frame<'f> {
         let destroy = unsafe { (*self.0.api).XLA_FFI_Error_Destroy };
         // SAFETY: F5: the error is ours to free, once.
         unsafe { destroy(&mut args) };
-        None
+        false
     }
 
     /// An error object of XLA. The message must not be empty of meaning: XLA adds nothing to it.
@@ -305,25 +356,30 @@ impl<'f> AttrValue<'f> {
 
     /// The value of an integer or boolean scalar, of whatever width.
     pub(crate) fn integer(self) -> Option<i64> {
-        use crate::dtype::Pred;
-        let exact = [
-            self.scalar::<i64>(),
-            self.scalar::<i32>().map(i64::from),
-            self.scalar::<i16>().map(i64::from),
-            self.scalar::<i8>().map(i64::from),
-            self.scalar::<u32>().map(i64::from),
-            self.scalar::<u16>().map(i64::from),
-            self.scalar::<u8>().map(i64::from),
-            self.scalar::<u64>().and_then(|x| x.try_into().ok()),
-            self.scalar::<Pred>().map(|x| x.get().into()),
-        ];
-        exact.into_iter().flatten().next()
+        const DTYPES: [DType; 8] =
+            [DType::PRED, DType::S8, DType::S16, DType::S32, DType::S64, DType::U8, DType::U16, DType::U32];
+        DTYPES.iter().find_map(|&dtype| self.integer_of(dtype)).or_else(|| i64::try_from(self.scalar::<u64>()?).ok())
+    }
+
+    /// The value of an integer or boolean scalar of exactly this dtype.
+    #[inline(always)]
+    pub(crate) fn integer_of(self, dtype: DType) -> Option<i64> {
+        match dtype {
+            DType::PRED => self.scalar::<Pred>().map(|x| x.get().into()),
+            DType::S8 => self.scalar::<i8>().map(i64::from),
+            DType::S16 => self.scalar::<i16>().map(i64::from),
+            DType::S32 => self.scalar::<i32>().map(i64::from),
+            DType::S64 => self.scalar::<i64>(),
+            DType::U8 => self.scalar::<u8>().map(i64::from),
+            DType::U16 => self.scalar::<u16>().map(i64::from),
+            DType::U32 => self.scalar::<u32>().map(i64::from),
+            _ => None,
+        }
     }
 
     /// What came, in words: `s64`, `array of f32`, `a string`.
     #[expect(non_upper_case_globals, reason = "the names of the C header, in patterns")]
     pub(crate) fn describe(self) -> String {
-        use crate::dtype::DType;
         match self.kind {
             XLA_FFI_AttrType_SCALAR => {
                 // SAFETY: F4: the kind says what the value is.

@@ -9,12 +9,13 @@ use num_complex::Complex;
 use serde_json::{Value as Json, json};
 
 use crate::dtype::{Element, Pred};
-use crate::param::{AttrType, Decode, Param, Role, Source};
+use crate::param::{AttrType, Decode, EnumRepr, Param, Role, Source};
 use crate::shape::POISON;
 
 macro_rules! number_attributes {
     ($($ty:ty)*) => { $(
         // SAFETY: D1: the stored value is plain data.
+        #[diagnostic::do_not_recommend]
         unsafe impl Decode for $ty {
             type Stored = $ty;
             const ROLE: Role = Role::Attribute;
@@ -29,6 +30,7 @@ macro_rules! number_attributes {
             }
         }
 
+        #[diagnostic::do_not_recommend]
         impl<'f> Param<'f> for $ty {
             #[inline(always)]
             fn lend(stored: &'f mut $ty) -> $ty {
@@ -45,6 +47,7 @@ macro_rules! number_attributes {
 number_attributes! { Pred i8 i16 i32 i64 u8 u16 u32 u64 f16 bf16 f32 f64 Complex<f32> Complex<f64> }
 
 // SAFETY: D1: the stored value is plain data.
+#[diagnostic::do_not_recommend]
 unsafe impl Decode for bool {
     type Stored = bool;
     const ROLE: Role = Role::Attribute;
@@ -56,6 +59,7 @@ unsafe impl Decode for bool {
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl<'f> Param<'f> for bool {
     #[inline(always)]
     fn lend(stored: &'f mut bool) -> bool {
@@ -87,6 +91,7 @@ impl<T> Borrowed<T> {
 }
 
 // SAFETY: D1: `Borrowed` is made here alone, and lent for no longer than itself.
+#[diagnostic::do_not_recommend]
 unsafe impl Decode for &str {
     type Stored = Borrowed<u8>;
     const ROLE: Role = Role::Attribute;
@@ -98,6 +103,7 @@ unsafe impl Decode for &str {
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl<'f> Param<'f> for &'f str {
     #[inline(always)]
     fn lend(stored: &'f mut Borrowed<u8>) -> &'f str {
@@ -136,11 +142,67 @@ impl<'f, T: Element> Param<'f> for &'f [T] {
     }
 }
 
+/// An enum as an attribute; implemented by `#[derive(FfiAttr)]`.
+// Its implementation of `Decode` is the one that the compiler misses in any type that is no parameter.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is neither an attribute nor a context of a handler",
+    label = "XLA cannot supply a value of this type",
+    note = "attributes are numbers, `bool`, `&str`, `&[number]`, enums with `#[derive(FfiAttr)]`, `Option<..>` of these",
+    note = "a buffer must be marked with its dims: `#[shape(..)]`"
+)]
+pub trait AttrEnum: Copy + 'static {
+    /// How its values travel.
+    const REPR: EnumRepr;
+    /// The names and values of the variants, in order.
+    const VARIANTS: &'static [(&'static str, i64)];
+
+    /// The variant at a place of the list.
+    fn from_index(index: usize) -> Self;
+    /// The place in the list.
+    fn index(self) -> usize;
+}
+
+// SAFETY: D1: the stored value is plain data.
+#[diagnostic::do_not_recommend]
+unsafe impl<E: AttrEnum> Decode for E {
+    type Stored = E;
+    const ROLE: Role = Role::Attribute;
+    const TYPE: AttrType = AttrType::Enum { repr: E::REPR, variants: E::VARIANTS };
+
+    #[inline(always)]
+    fn decode(source: &Source<'_>) -> Option<E> {
+        let attr = source.attr()?;
+        let index = match E::REPR {
+            EnumRepr::Integer(dtype) => {
+                let value = attr.integer_of(dtype)?;
+                E::VARIANTS.iter().position(|variant| variant.1 == value)?
+            }
+            EnumRepr::Name => {
+                let name = attr.str()?;
+                E::VARIANTS.iter().position(|variant| variant.0 == name)?
+            }
+        };
+        Some(E::from_index(index))
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl<'f, E: AttrEnum> Param<'f> for E {
+    #[inline(always)]
+    fn lend(stored: &'f mut E) -> E {
+        *stored
+    }
+
+    fn to_json(&self) -> Json {
+        json!(E::VARIANTS[self.index()].0)
+    }
+}
+
 /// The type of an attribute that stands in a shape expression.
 #[diagnostic::on_unimplemented(
     message = "an attribute of type `{Self}` cannot stand in a shape",
     label = "used in a `#[shape(..)]` or `require(..)`",
-    note = "shapes are made of integer and boolean attributes"
+    note = "shapes are made of integers, booleans and enums with `#[derive(FfiAttr)]`"
 )]
 pub trait ShapeAttr {
     /// The value as a size; a boolean is 0 or 1.
@@ -149,6 +211,7 @@ pub trait ShapeAttr {
 
 macro_rules! shape_attributes {
     ($($ty:ty)*) => { $(
+        #[diagnostic::do_not_recommend]
         impl ShapeAttr for $ty {
             #[inline(always)]
             fn shape_value(self) -> i64 {
@@ -159,3 +222,11 @@ macro_rules! shape_attributes {
 }
 
 shape_attributes! { i8 i16 i32 i64 u8 u16 u32 u64 bool }
+
+#[diagnostic::do_not_recommend]
+impl<E: AttrEnum> ShapeAttr for E {
+    #[inline(always)]
+    fn shape_value(self) -> i64 {
+        E::VARIANTS[self.index()].1
+    }
+}

@@ -1,12 +1,28 @@
-//! Batch axes: broadcasting as NumPy does, and the loop over batch elements.
+//! Batch axes: broadcasting as NumPy does, and the loop over batch elements, alone or with XLA's threads.
 #![forbid(unsafe_code)]
 
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
 use crate::buffer::Buf;
+use crate::context::ThreadPool;
+use crate::decode::Slow;
+use crate::error::Error;
 use crate::handler::Finish;
 use crate::plan::MAX_PARAMS;
+use crate::slow::Call;
 
 /// The most batch axes of a call. They are kept on the stack, because a call allocates nothing.
 pub(crate) const MAX_BATCH_AXES: usize = 16;
+
+/// A loop is timed for so long before it is split: below it, a clock says nothing.
+const PROBE: Duration = Duration::from_micros(5);
+/// A helper is asked for each so much of work: one that comes from sleep needs some of this to wake up.
+const SHARE: Duration = Duration::from_micros(50);
+/// A thread takes so much at a time: enough not to feel the counter, little enough to end together.
+const CHUNK: Duration = Duration::from_micros(15);
 
 /// The batch axes of a call.
 pub(crate) struct Axes {
@@ -30,6 +46,42 @@ impl Axes {
         }
     }
 
+    /// The number of batch elements.
+    pub(crate) fn elements(&self) -> usize {
+        // The results have them all, and were checked to fit.
+        self.shape[..self.rank].iter().product()
+    }
+
+    /// The place of an element, in row-major order.
+    fn index(&self, mut element: usize) -> [usize; MAX_BATCH_AXES] {
+        let mut index = [0; MAX_BATCH_AXES];
+        for axis in (0..self.rank).rev() {
+            index[axis] = element % self.shape[axis];
+            element /= self.shape[axis];
+        }
+        index
+    }
+
+    /// Moves the buffers' addresses from the first element to the one at `index`.
+    #[inline(never)]
+    fn locate(&self, index: &[usize; MAX_BATCH_AXES], rows: &mut [*mut u8]) {
+        for (row, strides) in rows.iter_mut().zip(&self.strides) {
+            let offset: isize = index[..self.rank].iter().zip(strides).map(|(&i, &stride)| i as isize * stride).sum();
+            *row = row.wrapping_offset(offset);
+        }
+    }
+
+    /// The user's error, with the element that it came from.
+    #[cold]
+    #[inline(never)]
+    fn at_element(&self, element: usize, error: Error) -> Error {
+        match self.index(element)[..self.rank] {
+            [] => error,
+            [i] => error.prefixed(format_args!("batch element {i}: ")),
+            ref index => error.prefixed(format_args!("batch element {index:?}: ")),
+        }
+    }
+
     /// Makes one element of an axis along which none of `count` buffers moves, as a huge axis of buffers without elements
     /// does not: nothing tells its elements apart.
     pub(crate) fn merge_equal(&mut self, count: usize) {
@@ -41,64 +93,149 @@ impl Axes {
     }
 }
 
-/// Calls `f` for each element of the batch, in row-major order, until it fails.
-///
-/// The last axis runs with its pointers in registers; the outer ones are an odometer shared by all handlers.
+/// Calls `f` for each element of a batch, in row-major order, until it fails.
 #[inline(always)]
-pub(crate) fn for_each<'f, const N: usize>(
+pub(crate) fn each<'f, const N: usize>(
     axes: &Axes,
-    buffers: [Buf<'f>; N],
-    mut f: impl FnMut([Buf<'f>; N]) -> Finish,
+    buffers: &[Buf<'f>; N],
+    f: &mut impl FnMut([Buf<'f>; N]) -> Finish,
 ) -> Finish {
-    if axes.shape[..axes.rank].contains(&0) {
-        return Ok(());
-    }
+    range(axes, buffers, 0..axes.elements(), f).map_err(|(element, error)| axes.at_element(element, error))
+}
+
+/// Calls `f` for the elements of a range; the one that failed, with its error.
+///
+/// The last axis runs with its addresses in registers. The step from row to row is shared by all handlers.
+#[inline(always)]
+fn range<'f, const N: usize>(
+    axes: &Axes,
+    buffers: &[Buf<'f>; N],
+    elements: Range<usize>,
+    f: &mut impl FnMut([Buf<'f>; N]) -> Finish,
+) -> Result<(), (usize, Error)> {
     let last = axes.rank.saturating_sub(1);
-    let inner = axes.shape[last];
     let steps: [isize; N] = std::array::from_fn(|k| axes.strides[k][last]);
-    let mut rows: [*mut u8; N] = std::array::from_fn(|k| buffers[k].data);
-    let mut index = [0; MAX_BATCH_AXES];
-    loop {
-        let mut element = rows;
-        for i in 0..inner {
-            if let Err(error) = f(std::array::from_fn(|k| buffers[k].at(element[k]))) {
-                index[last] = i;
-                return Err(if axes.rank == 0 { error } else { at_element(error, &index[..axes.rank]) });
+    let mut element = elements.start;
+    while element < elements.end {
+        let index = axes.index(element);
+        let mut place: [*mut u8; N] = std::array::from_fn(|k| buffers[k].data);
+        axes.locate(&index, &mut place);
+        let row_end = elements.end.min(element + axes.shape[last] - index[last]);
+        while element < row_end {
+            if let Err(error) = f(std::array::from_fn(|k| buffers[k].at(place[k]))) {
+                return Err((element, error));
             }
             for k in 0..N {
-                element[k] = element[k].wrapping_offset(steps[k]);
+                place[k] = place[k].wrapping_offset(steps[k]);
+            }
+            element += 1;
+        }
+    }
+    Ok(())
+}
+
+/// As [`each`], with help from XLA's threads where there is work enough.
+///
+/// What an element costs is measured on the first ones. Which thread computes an element changes nothing in it, and the
+/// error of the lowest element wins.
+pub(crate) fn parallel<'f, const N: usize>(
+    call: &Call<'f>,
+    buffers: &[Buf<'f>; N],
+    f: &mut impl FnMut([Buf<'f>; N]) -> Finish,
+) -> Finish {
+    let axes = &call.axes;
+    let total = axes.elements();
+    let (mut done, mut block) = (0, 1);
+    let start = Instant::now();
+    let cost = loop {
+        let end = total.min(done + block);
+        range(axes, buffers, done..end, f).map_err(|(element, error)| axes.at_element(element, error))?;
+        done = end;
+        block *= 2;
+        let elapsed = start.elapsed();
+        if done == total || elapsed >= PROBE {
+            break elapsed.as_nanos() as usize / done.max(1);
+        }
+    };
+    let rest = (total - done).saturating_mul(cost);
+    let pool = ThreadPool::of(call.frame);
+    let mut helpers = rest / SHARE.as_nanos() as usize;
+    if helpers > 0 {
+        helpers = helpers.min(pool.num_threads() - 1);
+    }
+    let team = Team {
+        call,
+        next: AtomicUsize::new(done),
+        total,
+        chunk: if helpers == 0 { total } else { (CHUNK.as_nanos() as usize / cost.max(1)).max(1) },
+        stopped: AtomicBool::new(false),
+        failed: Mutex::new(None),
+    };
+    let help = || {
+        // A helper decodes the attributes for itself. One that cannot leaves the work to the others.
+        let _ = (call.instance.step)(Slow::Helper(&team));
+    };
+    pool.join(helpers, || team.work(buffers, f), &help);
+    match team.failed.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        Some((element, error)) => Err(axes.at_element(element, error)),
+        None => Ok(()),
+    }
+}
+
+/// Threads that share the elements of one call.
+pub struct Team<'a, 'f> {
+    pub(crate) call: &'a Call<'f>,
+    next: AtomicUsize,
+    total: usize,
+    chunk: usize,
+    stopped: AtomicBool,
+    failed: Mutex<Option<(usize, Error)>>,
+}
+
+impl<'f> Team<'_, 'f> {
+    /// Takes chunks in ascending order until there is none left, or one has failed: those before it have been taken then,
+    /// and are finished by whoever took them.
+    #[inline(always)]
+    pub(crate) fn work<const N: usize>(&self, buffers: &[Buf<'f>; N], f: &mut impl FnMut([Buf<'f>; N]) -> Finish) {
+        while !self.stopped.load(Ordering::Relaxed) {
+            let start = self.next.fetch_add(self.chunk, Ordering::Relaxed);
+            if start >= self.total {
+                return;
+            }
+            let end = self.total.min(start + self.chunk);
+            if let Err(failure) = range(&self.call.axes, buffers, start..end, f) {
+                self.fail(failure);
+                return;
             }
         }
-        if !advance(axes, last, &mut index, &mut rows) {
-            return Ok(());
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn fail(&self, (element, error): (usize, Error)) {
+        let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
+        if failed.as_ref().is_none_or(|(first, _)| element < *first) {
+            *failed = Some((element, error));
         }
+        self.stopped.store(true, Ordering::Relaxed);
     }
 }
 
-/// Moves to the next place of the axes before `last`; false at the end.
-#[inline(never)]
-fn advance(axes: &Axes, last: usize, index: &mut [usize; MAX_BATCH_AXES], rows: &mut [*mut u8]) -> bool {
-    for axis in (0..last).rev() {
-        index[axis] += 1;
-        let wrapped = index[axis] == axes.shape[axis];
-        // Back over the whole axis, or on by one.
-        let by = if wrapped { 1 - axes.shape[axis] as isize } else { 1 };
-        for (row, strides) in rows.iter_mut().zip(&axes.strides) {
-            *row = row.wrapping_offset(strides[axis] * by);
-        }
-        if !wrapped {
-            return true;
-        }
-        index[axis] = 0;
-    }
-    false
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-#[cold]
-#[inline(never)]
-fn at_element(error: crate::error::Error, index: &[usize]) -> crate::error::Error {
-    match index {
-        [i] => error.prefixed(format_args!("batch element {i}: ")),
-        _ => error.prefixed(format_args!("batch element {index:?}: ")),
+    #[test]
+    fn an_element_is_found_in_row_major_order() {
+        let mut axes = Axes::NONE;
+        axes.rank = 3;
+        axes.shape[..3].copy_from_slice(&[2, 3, 4]);
+        axes.set_strides(0, &[2, 3, 4], 10);
+        axes.set_strides(1, &[3, 1], 10);
+        for element in 0..24 {
+            let mut rows = [std::ptr::null_mut(); 2];
+            axes.locate(&axes.index(element), &mut rows);
+            assert_eq!(rows.map(|row: *mut u8| row.addr()), [element * 10, element / 4 % 3 * 10]);
+        }
     }
 }

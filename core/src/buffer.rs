@@ -27,6 +27,9 @@ pub struct Buf<'f> {
     pub(crate) _memory: PhantomData<&'f mut [u8]>,
 }
 
+// SAFETY: B5: an address and sizes; elements are `Sync`, and no two threads view the same element of a result.
+unsafe impl Sync for Buf<'_> {}
+
 impl<'f> Buf<'f> {
     /// The typed view. Only an expansion calls this, once, with the type that the buffer was decoded as.
     #[inline(always)]
@@ -155,6 +158,10 @@ pub trait BufferParam<'f, P: Platform>: Sized {
     const RANK: Option<usize> = <Self::Base as Base<'f, P>>::RANK;
     /// Whether this is one input and one result that share memory.
     const INOUT: bool = false;
+    /// Whether the last two dims are stored the other way round: columns one after the other.
+    const COL_MAJOR: bool = false;
+    /// Whether this type computes row-major offsets.
+    const INDEXED: bool = false;
 
     /// The parameter from its memory and its dims.
     fn view(base: Self::Base, dims: &'f [usize]) -> Self;
@@ -345,6 +352,25 @@ impl<B> InOut<B> {
     }
 }
 
+/// A buffer whose last two dims are stored columns first, as LAPACK has matrices: element `(i, j)` of an `m` by `n` matrix
+/// is at `i + j * m`. XLA transposes where it must.
+///
+/// `#[shape(m, n)] a: ColMajor<&[T]>` names the dims in their usual order.
+#[derive(Clone, Copy, Debug)]
+pub struct ColMajor<B>(B);
+
+impl<B> ColMajor<B> {
+    /// Wraps a buffer, to call a handler's function from Rust.
+    pub fn new(buffer: B) -> Self {
+        ColMajor(buffer)
+    }
+
+    /// The buffer.
+    pub fn into_inner(self) -> B {
+        self.0
+    }
+}
+
 fn elements(dims: &[usize]) -> Option<usize> {
     dims.iter().try_fold(1usize, |n, &dim| n.checked_mul(dim))
 }
@@ -445,6 +471,8 @@ impl<'f, P: Platform, B: BufferParam<'f, P>> BufferParam<'f, P> for InOut<B> {
     type Base = B::Base;
     const RANK: Option<usize> = B::RANK;
     const INOUT: bool = true;
+    const COL_MAJOR: bool = B::COL_MAJOR;
+    const INDEXED: bool = B::INDEXED;
 
     #[inline(always)]
     fn view(base: B::Base, dims: &'f [usize]) -> Self {
@@ -457,6 +485,8 @@ impl<'f, P: Platform, B: BufferParam<'f, P>> BufferParam<'f, P> for Shaped<'f, B
     type Base = B::Base;
     const RANK: Option<usize> = B::RANK;
     const INOUT: bool = B::INOUT;
+    const COL_MAJOR: bool = B::COL_MAJOR;
+    const INDEXED: bool = B::INDEXED;
 
     #[inline(always)]
     fn view(base: B::Base, dims: &'f [usize]) -> Self {
@@ -474,12 +504,28 @@ impl<'f, P: Platform, B: BufferParam<'f, P>, const R: usize> BufferParam<'f, P> 
         Some(R)
     };
     const INOUT: bool = B::INOUT;
+    const COL_MAJOR: bool = B::COL_MAJOR;
+    const INDEXED: bool = true;
 
     #[inline(always)]
     fn view(base: B::Base, dims: &'f [usize]) -> Self {
         let mut fixed = [0; R];
         fixed.copy_from_slice(dims);
         Ranked { data: B::view(base, dims), dims: fixed }
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl<'f, P: Platform, B: BufferParam<'f, P>> BufferParam<'f, P> for ColMajor<B> {
+    type Base = B::Base;
+    const RANK: Option<usize> = B::RANK;
+    const INOUT: bool = B::INOUT;
+    const COL_MAJOR: bool = true;
+    const INDEXED: bool = B::INDEXED;
+
+    #[inline(always)]
+    fn view(base: B::Base, dims: &'f [usize]) -> Self {
+        ColMajor(B::view(base, dims))
     }
 }
 
@@ -506,6 +552,7 @@ macro_rules! transparent {
 
 transparent! {
     InOut<B>, [B], 0;
+    ColMajor<B>, [B], 0;
     Shaped<'_, B>, [B], data;
     Ranked<B, R>, [B, const R: usize], data;
 }

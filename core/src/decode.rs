@@ -7,10 +7,10 @@
 use std::marker::PhantomData;
 
 use crate::abi::{self, Frame, List};
-use crate::batch;
+use crate::batch::{self, Team};
 use crate::buffer::{Base, Buf, BufferParam};
 use crate::dtype::Element;
-use crate::handler::{Finish, Operation};
+use crate::handler::{Batch, Finish, Operation};
 use crate::param::{Decode, Param, Role, Source};
 use crate::plan::{MAX_PARAMS, Plan};
 use crate::platform::Platform;
@@ -181,15 +181,29 @@ impl<const N: usize> SizeVisitor for Match<'_, '_, N> {
 }
 
 /// The second tier, once its operands are known to be well-formed.
-pub struct Slow<'a, 'f>(pub(crate) &'a mut Call<'f>);
+pub enum Slow<'a, 'f> {
+    /// The thread that XLA called on.
+    Lead(&'a mut Call<'f>),
+    /// A thread that shares the elements of a call that was admitted.
+    Helper(&'a Team<'a, 'f>),
+}
+
+impl<'f> Slow<'_, 'f> {
+    fn call(&self) -> &Call<'f> {
+        match self {
+            Slow::Lead(call) => call,
+            Slow::Helper(team) => team.call,
+        }
+    }
+}
 
 impl<'f> Decoder<'f> for Slow<'_, 'f> {
     fn param<P: Param<'f>>(&self, plan: &'static Plan, i: usize, name: &'static str) -> Option<P::Stored> {
-        P::decode(&self.0.source::<P>(plan, i, name))
+        P::decode(&self.call().source::<P>(plan, i, name))
     }
 
     fn optional<P: Param<'f>>(&self, plan: &'static Plan, i: usize, name: &'static str) -> Option<Option<P::Stored>> {
-        let source = self.0.source::<P>(plan, i, name);
+        let source = self.call().source::<P>(plan, i, name);
         match source.attr {
             Some(_) => P::decode(&source).map(Some),
             None => Some(None),
@@ -201,15 +215,25 @@ impl<'f> Decoder<'f> for Slow<'_, 'f> {
     }
 
     fn dim(&self, _plan: &'static Plan, d: usize) -> Option<i64> {
-        Some(self.0.dims[d])
+        Some(self.call().dims[d])
     }
 
     fn admit<O: Operation, const N: usize>(&mut self, _buffers: [Buf<'f>; N], values: &[i64]) -> Option<[Buf<'f>; N]> {
-        self.0.admit(values, O::Platform::HOST_MEMORY)?;
-        Some(std::array::from_fn(|k| self.0.buffers[k].at(self.0.buffers[k].data)))
+        if let Slow::Lead(call) = self {
+            call.admit(values, O::Platform::HOST_MEMORY)?;
+        }
+        let buffers = &self.call().buffers;
+        Some(std::array::from_fn(|k| buffers[k].at(buffers[k].data)))
     }
 
-    fn each<const N: usize>(self, buffers: [Buf<'f>; N], f: impl FnMut([Buf<'f>; N]) -> Finish) -> Finish {
-        batch::for_each(&self.0.axes, buffers, f)
+    fn each<const N: usize>(self, buffers: [Buf<'f>; N], mut f: impl FnMut([Buf<'f>; N]) -> Finish) -> Finish {
+        match self {
+            Slow::Lead(call) if call.instance.info.batch == Batch::Parallel => batch::parallel(call, &buffers, &mut f),
+            Slow::Lead(call) => batch::each(&call.axes, &buffers, &mut f),
+            Slow::Helper(team) => {
+                team.work(&buffers, &mut f);
+                Ok(())
+            }
+        }
     }
 }

@@ -87,15 +87,41 @@ pub unsafe trait Element: Copy + Send + Sync + fmt::Debug + 'static + for<'f> Pa
     note = "those are `f32`, `f64`, `f16` and `bf16`; `Scalar` includes the complex ones"
 )]
 pub trait Float: Element + num_traits::Float {}
+#[diagnostic::do_not_recommend]
 impl<T: Element + num_traits::Float> Float for T {}
 
-/// A floating-point element, real or complex.
+/// A floating-point element, real or complex, with its real and its complex counterpart: what LAPACK's routines take.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is not a floating-point element type",
-    note = "those are `f32`, `f64`, `f16`, `bf16`, `Complex<f32>` and `Complex<f64>`"
+    message = "`{Self}` is not an element type of linear algebra",
+    note = "those are `f32`, `f64`, `Complex<f32>` and `Complex<f64>`"
 )]
-pub trait Scalar: Element + num_traits::Num + std::ops::Neg<Output = Self> {}
-impl<T: Element + num_traits::Num + std::ops::Neg<Output = Self>> Scalar for T {}
+pub trait Scalar: Element + num_traits::Num + std::ops::Neg<Output = Self> {
+    /// `f32` or `f64`.
+    type Real: Float + Scalar<Real = Self::Real, Complex = Self::Complex>;
+    /// `Complex<f32>` or `Complex<f64>`.
+    type Complex: Scalar<Real = Self::Real, Complex = Self::Complex>;
+    /// Whether this is its own real counterpart.
+    const IS_REAL: bool;
+}
+
+/// One row for each precision.
+macro_rules! scalars {
+    ($($real:ty)*) => { $(
+        impl Scalar for $real {
+            type Real = $real;
+            type Complex = Complex<$real>;
+            const IS_REAL: bool = true;
+        }
+
+        impl Scalar for Complex<$real> {
+            type Real = $real;
+            type Complex = Complex<$real>;
+            const IS_REAL: bool = false;
+        }
+    )* };
+}
+
+scalars! { f32 f64 }
 
 /// A boolean in a buffer: one byte, in which any non-zero value is true.
 ///
@@ -177,6 +203,7 @@ macro_rules! elements {
 
         $(
             // SAFETY: E1: a plain number or a byte: every bit pattern is a value, without padding.
+            #[diagnostic::do_not_recommend]
             unsafe impl Element for $rust {
                 const DTYPE: DType = DType::$xla;
                 const WIRE: DType = DType::$wire;

@@ -117,6 +117,7 @@ pub trait Outcome {
     fn finish(self) -> Result<(), Error>;
 }
 
+#[diagnostic::do_not_recommend]
 impl Outcome for () {
     #[inline(always)]
     fn finish(self) -> Result<(), Error> {

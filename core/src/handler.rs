@@ -1,7 +1,6 @@
 //! What `#[ffi_handler]` implements for a function, and the entry point that XLA calls.
 
 use std::any::Any;
-use std::ffi::c_void;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
 
@@ -21,6 +20,8 @@ use crate::sys::{XLA_FFI_CallFrame, XLA_FFI_Error};
 pub enum Batch {
     /// The function is called once for each batch element.
     Each,
+    /// The same, on XLA's threads.
+    Parallel,
     /// The function is called once and sees the leading axes.
     Whole,
     /// There must be none.
@@ -28,9 +29,15 @@ pub enum Batch {
 }
 
 impl Batch {
+    /// Whether the function sees one batch element at a time.
+    pub(crate) fn loops(self) -> bool {
+        matches!(self, Batch::Each | Batch::Parallel)
+    }
+
     pub(crate) fn name(self) -> &'static str {
         match self {
             Batch::Each => "each",
+            Batch::Parallel => "parallel",
             Batch::Whole => "whole",
             Batch::None => "none",
         }
@@ -177,12 +184,16 @@ impl Shapes {
     }
 }
 
+/// What XLA calls.
+pub(crate) type EntryPoint = unsafe extern "C" fn(*mut XLA_FFI_CallFrame) -> *mut XLA_FFI_Error;
+
 /// A handler in the registry.
 pub struct HandlerDef {
     pub(crate) info: &'static OpInfo,
     pub(crate) platform: &'static str,
     pub(crate) instances: &'static [Instance],
-    pub(crate) execute: unsafe extern "C" fn(*mut XLA_FFI_CallFrame) -> *mut XLA_FFI_Error,
+    /// Chooses among the instances.
+    pub(crate) execute: EntryPoint,
 }
 
 inventory::collect!(HandlerDef);
@@ -197,19 +208,6 @@ impl HandlerDef {
             execute: entry::<H>,
         }
     }
-
-    /// The name under which XLA knows it: as the author says, or `<crate>.<function>`.
-    pub fn target(&self) -> String {
-        match self.info.target {
-            Some(target) => target.to_owned(),
-            None => format!("{}.{}", self.info.crate_name(), self.info.name),
-        }
-    }
-
-    /// The function's path: unique in a library, so rules refer to it.
-    pub fn id(&self) -> String {
-        self.info.id()
-    }
 }
 
 impl OpInfo {
@@ -222,18 +220,41 @@ impl OpInfo {
     }
 }
 
+/// The entry point of a handler whose instances share a target.
+///
+/// # Safety
+///
+/// As [`enter`].
+unsafe extern "C" fn entry<H: Handler>(frame: *mut XLA_FFI_CallFrame) -> *mut XLA_FFI_Error {
+    // SAFETY: F1: as the caller promises.
+    unsafe { enter(frame, H::INFO, H::dispatch) }
+}
+
+/// The entry point of one instance.
+///
+/// # Safety
+///
+/// As [`enter`].
+pub(crate) unsafe extern "C" fn entry_of_instance<K: Kernel<G>, G>(
+    frame: *mut XLA_FFI_CallFrame,
+) -> *mut XLA_FFI_Error {
+    // SAFETY: F1: as the caller promises.
+    unsafe { enter(frame, K::INFO, run::<K, G>) }
+}
+
 /// What XLA calls. Panics stop here.
 ///
 /// # Safety
 ///
 /// `frame` is a call frame as `c_api.h` describes it, valid for the call (UNSAFE.md, clause F).
-pub(crate) unsafe extern "C" fn entry<H: Handler>(frame: *mut XLA_FFI_CallFrame) -> *mut XLA_FFI_Error {
+#[inline(always)]
+unsafe fn enter(frame: *mut XLA_FFI_CallFrame, info: &OpInfo, call: impl FnOnce(Cx<'_>) -> Returned) -> Returned {
     // SAFETY: F1: as the caller promises.
     let frame = unsafe { Frame::new(frame) };
-    if frame.answer_metadata(H::INFO.command_buffer) {
+    if frame.answer_metadata(info.command_buffer) {
         return ptr::null_mut();
     }
-    fence(|| H::dispatch(Cx(frame)), |text| panicked(frame, H::INFO, text))
+    fence(|| call(Cx(frame)), |text| panicked(frame, info, text))
 }
 
 /// Runs what may panic, as the user's code may. `caught` makes an answer of a panic's message.
@@ -273,9 +294,4 @@ pub(crate) fn place(list: List) -> &'static str {
         List::Args => "argument",
         List::Rets => "result",
     }
-}
-
-/// The address of a handler's stage, for tables of C pointers.
-pub(crate) fn address(handler: unsafe extern "C" fn(*mut XLA_FFI_CallFrame) -> *mut XLA_FFI_Error) -> *const c_void {
-    handler as *const c_void
 }

@@ -45,25 +45,28 @@ pub mod private;
 pub mod sys;
 pub mod testing;
 
-pub use oxidax_macros::ffi_handler;
+pub use oxidax_macros::{FfiAttr, ffi_handler};
 
 pub use half::{bf16, f16};
 pub use num_complex::Complex;
+pub use num_traits;
 
 pub use abi::AttrValue;
-pub use attr::ShapeAttr;
-pub use buffer::{Base, BufferParam, DeviceSlice, DeviceSliceMut, InOut, Matrix, Ranked, Shaped};
-pub use context::Stream;
+pub use attr::{AttrEnum, ShapeAttr};
+pub use buffer::{Base, BufferParam, ColMajor, DeviceSlice, DeviceSliceMut, InOut, Matrix, Ranked, Shaped};
+pub use context::{Scratch, ScratchParam, Stream, ThreadPool};
 pub use dtype::{DType, Element, Float, Pred, Scalar};
 pub use error::{Error, ErrorCode, Outcome};
-pub use param::{AttrType, Decode, FromDim, Param, Role, Source};
+pub use param::{AttrType, Decode, EnumRepr, FromDim, Param, Role, Source};
 pub use platform::{Cpu, Cuda, Platform};
-pub use registry::handlers;
+pub use registry::{Entry, handlers};
 
 /// What a crate of handlers usually names.
 pub mod prelude {
+    pub use num_traits::{One, Zero};
+
     pub use crate::{
-        Complex, DeviceSlice, DeviceSliceMut, Element, Error, ErrorCode, Float, InOut, Matrix, Pred, Ranked, Scalar,
-        Shaped, Stream, bf16, f16, ffi_handler,
+        ColMajor, Complex, DeviceSlice, DeviceSliceMut, Element, Error, ErrorCode, FfiAttr, Float, InOut, Matrix, Pred,
+        Ranked, Scalar, Scratch, Shaped, Stream, ThreadPool, bf16, f16, ffi_handler,
     };
 }

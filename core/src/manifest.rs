@@ -7,17 +7,18 @@ use std::collections::HashMap;
 
 use serde_json::{Map, Value as Json, json};
 
-use crate::handler::{HandlerDef, Rule};
-use crate::param::{AttrType, Role};
+use crate::handler::Rule;
+use crate::param::{AttrType, EnumRepr, Role};
 use crate::plan::{Instance, Kind, Spec};
+use crate::registry::Entry;
 use crate::shape::Trees;
 
 /// The version of the C struct and of the JSON. A loader refuses one it does not know.
 pub(crate) const VERSION: u32 = 1;
 
-/// The JSON of a library; the `handler` of an operation is its index in `defs`.
-pub(crate) fn json(defs: &[&'static HandlerDef]) -> Json {
-    let operations: Vec<Json> = defs.iter().enumerate().map(|(index, def)| operation(index, def)).collect();
+/// The JSON of a library; the `handler` of an operation is its index in `entries`.
+pub(crate) fn json(entries: &[Entry]) -> Json {
+    let operations: Vec<Json> = entries.iter().enumerate().map(|(index, entry)| operation(index, entry)).collect();
     json!({
         "manifest_version": VERSION,
         "oxidax": env!("CARGO_PKG_VERSION"),
@@ -26,9 +27,9 @@ pub(crate) fn json(defs: &[&'static HandlerDef]) -> Json {
     })
 }
 
-fn operation(index: usize, def: &HandlerDef) -> Json {
-    let info = def.info;
-    let first = &def.instances[0];
+fn operation(index: usize, entry: &Entry) -> Json {
+    let info = entry.def.info;
+    let first = &entry.instances[0];
     let trees = trees(first);
     let mut shapes = trees.buffers.iter();
     let params: Vec<Json> = first
@@ -40,17 +41,21 @@ fn operation(index: usize, def: &HandlerDef) -> Json {
                 Role::Result => "result",
                 Role::InOut => "inout",
                 Role::Attribute => return Some(json!({ "name": spec.name, "role": "attribute" })),
-                Role::Context | Role::Dim => return None,
+                Role::Context | Role::Dim | Role::Scratch => return None,
             };
-            Some(json!({ "name": spec.name, "role": role, "shape": shapes.next() }))
+            let mut param = json!({ "name": spec.name, "role": role, "shape": shapes.next() });
+            if spec.is_col_major() {
+                param["layout"] = json!("col_major");
+            }
+            Some(param)
         })
         .collect();
     let rule = |rule: &Rule| rule().id();
-    json!({
-        "id": info.id(),
-        "name": info.name,
-        "target": def.target(),
-        "platform": def.platform,
+    let mut described = json!({
+        "id": entry.id(),
+        "name": entry.name(),
+        "target": entry.target(),
+        "platform": entry.platform(),
         "handler": index,
         "doc": info.doc,
         "batch": info.batch.name(),
@@ -58,10 +63,14 @@ fn operation(index: usize, def: &HandlerDef) -> Json {
         "dims": info.dims,
         "params": params,
         "require": trees.conditions,
-        "instances": def.instances.iter().map(instance).collect::<Vec<_>>(),
+        "instances": entry.instances.iter().map(instance).collect::<Vec<_>>(),
         "vjp": info.vjp.as_ref().map(|vjp| json!({ "fwd": vjp.fwd.as_ref().map(rule), "bwd": rule(&vjp.bwd) })),
         "jvp": info.jvp.as_ref().map(rule),
-    })
+    });
+    if entry.is_drop_in() {
+        described["drop_in"] = json!(true);
+    }
+    described
 }
 
 fn trees(instance: &Instance) -> Trees {
@@ -84,19 +93,25 @@ fn typed(spec: &Spec, defaults: &HashMap<&str, Json>) -> Option<Json> {
     let (ty, optional) = match spec.kind {
         Kind::Buffer { dtype, .. } => return Some(json!({ "dtype": dtype.name() })),
         Kind::Attribute { ty, optional, .. } => (ty, optional),
-        Kind::Context { .. } | Kind::Dim => return None,
+        Kind::Context { .. } | Kind::Inner => return None,
     };
     let (form, dtype, wire) = match ty {
         AttrType::Scalar { dtype, wire } => ("scalar", Some(dtype), wire),
         AttrType::Array { dtype, wire } => ("array", Some(dtype), wire),
         AttrType::String => ("string", None, None),
+        AttrType::Enum { repr: EnumRepr::Integer(dtype), .. } => ("scalar", Some(dtype), None),
+        AttrType::Enum { repr: EnumRepr::Name, .. } => ("string", None, None),
         AttrType::Context => return None,
     };
-    Some(json!({
+    let mut described = json!({
         "dtype": dtype.map(|d| d.name()),
         "form": form,
         "wire": wire.map(|d| d.name()),
         "optional": optional,
         "default": defaults.get(spec.name),
-    }))
+    });
+    if let AttrType::Enum { variants, .. } = ty {
+        described["variants"] = json!(variants);
+    }
+    Some(described)
 }

@@ -22,6 +22,8 @@ pub enum Role {
     Context,
     /// The size of a dim.
     Dim,
+    /// Temporary memory.
+    Scratch,
 }
 
 /// How an attribute travels.
@@ -43,8 +45,24 @@ pub enum AttrType {
     },
     /// A UTF-8 string.
     String,
+    /// One of a list of named values.
+    Enum {
+        /// How they travel.
+        repr: EnumRepr,
+        /// Their names and values, in order.
+        variants: &'static [(&'static str, i64)],
+    },
     /// No attribute at all.
     Context,
+}
+
+/// How the values of an enum travel.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum EnumRepr {
+    /// As a scalar of this integer dtype.
+    Integer(DType),
+    /// As their names.
+    Name,
 }
 
 /// Where a parameter is decoded from: the call frame and, for an attribute, its value there.
@@ -76,7 +94,7 @@ impl<'f> Source<'f> {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is neither an attribute nor a context of a handler",
     label = "XLA cannot supply a value of this type",
-    note = "attributes are numbers, `bool`, `&str`, `&[number]`, `Option<..>` of these",
+    note = "attributes are numbers, `bool`, `&str`, `&[number]`, enums with `#[derive(FfiAttr)]`, `Option<..>` of these",
     note = "a buffer must be marked with its dims: `#[shape(..)]`"
 )]
 pub unsafe trait Decode: Sized {
@@ -97,7 +115,7 @@ pub unsafe trait Decode: Sized {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is neither an attribute nor a context of a handler",
     label = "XLA cannot supply a value of this type",
-    note = "attributes are numbers, `bool`, `&str`, `&[number]`, `Option<..>` of these",
+    note = "attributes are numbers, `bool`, `&str`, `&[number]`, enums with `#[derive(FfiAttr)]`, `Option<..>` of these",
     note = "a buffer must be marked with its dims: `#[shape(..)]`"
 )]
 pub trait Param<'f>: Decode {
@@ -149,6 +167,7 @@ pub trait FromDim {
     fn from_dim(size: i64) -> Self;
 }
 
+#[diagnostic::do_not_recommend]
 impl FromDim for usize {
     #[inline(always)]
     fn from_dim(size: i64) -> usize {

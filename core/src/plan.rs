@@ -7,8 +7,9 @@ use serde_json::Value as Json;
 
 use crate::abi::List;
 use crate::buffer::{Base, BufferParam};
+use crate::context::ScratchParam;
 use crate::decode::Slow;
-use crate::handler::{Batch, Finish, Kernel, OpInfo, Shapes};
+use crate::handler::{Batch, EntryPoint, Finish, Kernel, OpInfo, Shapes, entry_of_instance};
 use crate::param::{AttrType, Decode, FromDim, Param, Role, Source};
 use crate::platform::Platform;
 
@@ -34,6 +35,7 @@ pub(crate) enum Kind {
         rank: Option<usize>,
         /// For each axis the dim it names bare, or -1 for an expression.
         axes: &'static [i16],
+        col_major: bool,
     },
     Attribute {
         ty: AttrType,
@@ -45,7 +47,14 @@ pub(crate) enum Kind {
         /// Whether the runtime supplies it.
         accepts: fn(&Source<'_>) -> bool,
     },
-    Dim,
+    /// Nothing that XLA knows: the size of a dim, scratch memory.
+    Inner,
+}
+
+impl Spec {
+    pub(crate) fn is_col_major(&self) -> bool {
+        matches!(self.kind, Kind::Buffer { col_major: true, .. })
+    }
 }
 
 /// A `#[shape(..)]` parameter.
@@ -63,6 +72,10 @@ pub const fn buffer<'f, P: Platform, B: BufferParam<'f, P>>(name: &'static str, 
     }
     let writes = <B::Base as Base<'f, P>>::WRITES;
     assert!(writes || !B::INOUT, "`InOut` wraps a result: `InOut<&mut [T]>`");
+    if B::COL_MAJOR {
+        assert!(axes.len() >= 2, "`ColMajor` is for matrices: it needs two dims");
+        assert!(!B::INDEXED, "`Matrix` and `Ranked` index rows first: write `ColMajor<&[T]>` and compute `i + j * m`");
+    }
     let role = match (B::INOUT, writes) {
         (true, _) => Role::InOut,
         (false, true) => Role::Result,
@@ -70,7 +83,7 @@ pub const fn buffer<'f, P: Platform, B: BufferParam<'f, P>>(name: &'static str, 
     };
     let dtype = <<B::Base as Base<'f, P>>::Elem as crate::dtype::Element>::DTYPE;
     let align = align_of::<<B::Base as Base<'f, P>>::Elem>();
-    Spec { name, role, kind: Kind::Buffer { dtype, align, rank, axes } }
+    Spec { name, role, kind: Kind::Buffer { dtype, align, rank, axes, col_major: B::COL_MAJOR } }
 }
 
 /// An unmarked parameter.
@@ -89,7 +102,12 @@ pub const fn param<'f, P: Param<'f>>(name: &'static str, has_default: bool) -> S
 
 /// A `#[dim]` parameter.
 pub const fn dim<N: FromDim>(name: &'static str) -> Spec {
-    Spec { name, role: Role::Dim, kind: Kind::Dim }
+    Spec { name, role: Role::Dim, kind: Kind::Inner }
+}
+
+/// A `#[scratch(..)]` parameter.
+pub const fn scratch<'f, P: Platform, B: ScratchParam<'f, P>>(name: &'static str) -> Spec {
+    Spec { name, role: Role::Scratch, kind: Kind::Inner }
 }
 
 /// Where the parameters of a handler stand in a call frame.
@@ -139,7 +157,7 @@ pub const fn plan(specs: &[Spec], info: &OpInfo) -> Plan {
                 plan.slots[i] = attribute_rank(specs, i);
                 plan.counts[2] += 1;
             }
-            Role::Context | Role::Dim => {}
+            Role::Context | Role::Dim | Role::Scratch => {}
         }
         if let Kind::Buffer { rank, axes, .. } = specs[i].kind {
             plan.cores[i] = axes.len() as u16;
@@ -221,11 +239,19 @@ pub struct Instance {
     /// Decodes attributes again and runs the batch loop.
     pub(crate) step: for<'a, 'f> fn(Slow<'a, 'f>) -> Option<Finish>,
     pub(crate) defaults: fn() -> Vec<(&'static str, Json)>,
+    /// The target of this instance alone, and its entry point, where each has its own.
+    pub(crate) own: Option<(&'static str, EntryPoint)>,
+}
+
+/// The data of one instance, with a target and an entry point of its own.
+pub const fn instance_at<K: Kernel<G>, G>(target: &'static str) -> Instance {
+    Instance { own: Some((target, entry_of_instance::<K, G>)), ..instance::<K, G>() }
 }
 
 /// The data of one instance.
 pub const fn instance<K: Kernel<G>, G>() -> Instance {
     Instance {
+        own: None,
         specs: K::PARAMS,
         plan: const { &K::PLAN },
         info: K::INFO,

@@ -9,18 +9,27 @@ pub use std::vec::Vec;
 pub use inventory;
 pub use serde_json::Value as Json;
 
-pub use crate::attr::ShapeAttr;
+pub use crate::attr::{AttrEnum, ShapeAttr};
 pub use crate::buffer::Buf;
+pub use crate::context::{ScratchParam, Scratchpad};
 pub use crate::decode::Decoder;
 pub use crate::handler::{
     Batch, Cx, Finish, Handler, HandlerDef, Kernel, OpInfo, Operation, Returned, Vjp, no_instance, run,
 };
-pub use crate::plan::{Instance, Plan, Selector, Spec, buffer, dim, instance, param, plan, select};
+pub use crate::param::EnumRepr;
+pub use crate::plan::{
+    Instance, Plan, Selector, Spec, buffer, dim, instance, instance_at, param, plan, scratch, select,
+};
 pub use crate::platform::{Cpu, Cuda};
 pub use crate::shape::{Algebra, Sink};
 
-use crate::error::Outcome;
+/// The algebra of sizes alone, for those that no reader is told of.
+pub type SizeAlgebra = crate::shape::Sizes<()>;
+
+use crate::dtype::Element;
+use crate::error::{Error, Outcome};
 use crate::param::{FromDim, Param};
+use crate::platform::Platform;
 
 /// The parameter for one call of the function.
 #[inline(always)]
@@ -58,4 +67,15 @@ pub fn finish<O: Outcome>(outcome: O) -> Finish {
 /// A default, for the manifest.
 pub fn json<'f, P: Param<'f>>(default: P) -> Json {
     default.to_json()
+}
+
+/// Scratch memory for one call of the function.
+#[inline(always)]
+pub fn lend_scratch<'f, P: Platform, B: ScratchParam<'f, P>>(pad: &'f mut Scratchpad) -> Result<B, Error> {
+    B::lend(pad)
+}
+
+/// How an enum with `#[repr(T)]` travels.
+pub const fn integer<T: Element>() -> EnumRepr {
+    EnumRepr::Integer(T::DTYPE)
 }

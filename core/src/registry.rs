@@ -7,18 +7,72 @@ use std::ffi::{CString, c_char, c_void};
 use std::ptr;
 use std::sync::OnceLock;
 
-use crate::handler::{HandlerDef, address, fence};
+use crate::handler::{EntryPoint, HandlerDef, fence};
 use crate::manifest;
+use crate::plan::Instance;
 use crate::sys::*;
 
-/// Every handler of this library, in the order of their paths.
-pub fn handlers() -> &'static [&'static HandlerDef] {
-    static HANDLERS: OnceLock<Vec<&'static HandlerDef>> = OnceLock::new();
-    HANDLERS.get_or_init(|| {
-        let mut defs: Vec<_> = inventory::iter::<HandlerDef>.into_iter().collect();
+/// What a host registers: one target of one platform.
+pub struct Entry {
+    pub(crate) def: &'static HandlerDef,
+    pub(crate) instances: &'static [Instance],
+    pub(crate) execute: EntryPoint,
+    target: String,
+}
+
+impl Entry {
+    /// The name under which XLA knows it: as the author says, or `<crate>.<function>`.
+    pub fn target(&self) -> &str {
+        &self.target
+    }
+
+    /// What rules refer to: the function's path. Where each dtype has a target of its own, that follows.
+    pub fn id(&self) -> String {
+        let id = self.def.info.id();
+        if self.is_drop_in() { format!("{id}@{}", self.target) } else { id }
+    }
+
+    /// Whether each dtype has a target of its own, as handlers have that take the place of somebody else's.
+    pub fn is_drop_in(&self) -> bool {
+        self.instances[0].own.is_some()
+    }
+
+    /// The operation's name: the function's, or the target, where each dtype has its own.
+    pub fn name(&self) -> &str {
+        if self.is_drop_in() { &self.target } else { self.def.info.name }
+    }
+
+    /// The platform's name.
+    pub fn platform(&self) -> &'static str {
+        self.def.platform
+    }
+
+    /// The targets of a handler: one for all its instances, or one each.
+    fn of(def: &'static HandlerDef) -> Vec<Entry> {
+        let own = def.instances.iter().filter_map(|instance| {
+            let (target, execute) = instance.own?;
+            Some(Entry { def, instances: std::slice::from_ref(instance), execute, target: target.to_owned() })
+        });
+        let own: Vec<_> = own.collect();
+        if !own.is_empty() {
+            return own;
+        }
+        let target = match def.info.target {
+            Some(target) => target.to_owned(),
+            None => format!("{}.{}", def.info.crate_name(), def.info.name),
+        };
+        vec![Entry { def, instances: def.instances, execute: def.execute, target }]
+    }
+}
+
+/// Every target of this library, in the order of their paths.
+pub fn handlers() -> &'static [Entry] {
+    static ENTRIES: OnceLock<Vec<Entry>> = OnceLock::new();
+    ENTRIES.get_or_init(|| {
+        let mut entries: Vec<_> = inventory::iter::<HandlerDef>.into_iter().flat_map(Entry::of).collect();
         // The linker's order means nothing.
-        defs.sort_by_key(|def| (def.id(), def.platform));
-        defs
+        entries.sort_by_key(|entry| (entry.id(), entry.platform()));
+        entries
     })
 }
 
@@ -60,8 +114,7 @@ unsafe impl Sync for Owned {}
 fn manifest() -> *const Manifest {
     static MANIFEST: OnceLock<Owned> = OnceLock::new();
     let owned = MANIFEST.get_or_init(|| {
-        let defs = handlers();
-        let json = manifest::json(defs).to_string();
+        let json = manifest::json(handlers()).to_string();
         let mut names = Vec::new();
         let mut c_string = |text: &str| {
             // An interior NUL would be an author's `target = "a\0b"`; the loader compares it with the JSON and refuses.
@@ -70,15 +123,15 @@ fn manifest() -> *const Manifest {
             names.push(name);
             pointer
         };
-        let table: Vec<ManifestHandler> = defs
+        let table: Vec<ManifestHandler> = handlers()
             .iter()
-            .map(|def| ManifestHandler {
-                target: c_string(&def.target()),
-                platform: c_string(def.platform),
+            .map(|entry| ManifestHandler {
+                target: c_string(entry.target()),
+                platform: c_string(entry.platform()),
                 instantiate: ptr::null(),
                 prepare: ptr::null(),
                 initialize: ptr::null(),
-                execute: address(def.execute),
+                execute: entry.execute as *const c_void,
             })
             .collect();
         Owned {
@@ -105,20 +158,19 @@ fn manifest() -> *const Manifest {
 /// `api` is the runtime's table (UNSAFE.md, clause F5).
 unsafe fn register_all(api: *const XLA_FFI_Api, platform: &str) -> *mut XLA_FFI_Error {
     let span = |text: &str| XLA_FFI_ByteSpan { ptr: text.as_ptr().cast(), len: text.len() };
-    for def in handlers().iter().filter(|def| def.platform.eq_ignore_ascii_case(platform)) {
-        let target = def.target();
+    for entry in handlers().iter().filter(|entry| entry.platform().eq_ignore_ascii_case(platform)) {
         let mut args = XLA_FFI_Handler_Register_Args {
             struct_size: XLA_FFI_Handler_Register_Args_STRUCT_SIZE,
             extension_start: ptr::null_mut(),
-            name: span(&target),
+            name: span(entry.target()),
             platform: span(platform),
             bundle: XLA_FFI_Handler_Bundle {
                 instantiate: None,
                 prepare: None,
                 initialize: None,
-                execute: Some(def.execute),
+                execute: Some(entry.execute),
             },
-            traits: if def.info.command_buffer { XLA_FFI_HANDLER_TRAITS_COMMAND_BUFFER_COMPATIBLE } else { 0 },
+            traits: if entry.def.info.command_buffer { XLA_FFI_HANDLER_TRAITS_COMMAND_BUFFER_COMPATIBLE } else { 0 },
         };
         // SAFETY: F5: as the caller promises.
         let register = unsafe { (*api).XLA_FFI_Handler_Register };

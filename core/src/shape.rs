@@ -13,6 +13,8 @@ pub trait Algebra {
 
     /// An integer.
     fn int(value: i64) -> Self::V;
+    /// A constant of Rust, by the name that it was written with.
+    fn named(value: i64, name: &'static str) -> Self::V;
     /// The `index`-th of the given values: the dims, then the attributes.
     fn get(values: &[Self::V], index: usize) -> Self::V;
     /// `a + b`
@@ -69,7 +71,7 @@ pub(crate) trait SizeVisitor {
 }
 
 /// Checked `i64` arithmetic: the sink of a call.
-pub(crate) struct Sizes<V>(pub(crate) V);
+pub struct Sizes<V>(pub(crate) V);
 
 #[inline(always)]
 fn checked(a: i64, b: i64, op: impl FnOnce(i64, i64) -> Option<i64>) -> i64 {
@@ -91,6 +93,10 @@ impl<S> Algebra for Sizes<S> {
 
     #[inline(always)]
     fn int(value: i64) -> i64 {
+        value
+    }
+    #[inline(always)]
+    fn named(value: i64, _name: &'static str) -> i64 {
         value
     }
     #[inline(always)]
@@ -212,6 +218,9 @@ macro_rules! describe {
             fn int(value: i64) -> String {
                 value.to_string()
             }
+            fn named(_value: i64, name: &'static str) -> String {
+                name.to_owned()
+            }
             fn get(values: &[String], index: usize) -> String {
                 values[index].clone()
             }
@@ -230,6 +239,9 @@ macro_rules! describe {
             type V = Json;
 
             fn int(value: i64) -> Json {
+                json!(value)
+            }
+            fn named(value: i64, _name: &'static str) -> Json {
                 json!(value)
             }
             fn get(values: &[Json], index: usize) -> Json {

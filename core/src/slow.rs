@@ -14,7 +14,7 @@ use crate::decode::Slow;
 use crate::dtype::DType;
 use crate::error::Error;
 use crate::handler::{Batch, Returned, fail, place};
-use crate::param::{AttrType, Decode, Role, Source};
+use crate::param::{AttrType, Decode, EnumRepr, Role, Source};
 use crate::plan::{Instance, Kind, MAX_DIMS, MAX_PARAMS, Plan, Spec};
 use crate::shape::{POISON, SizeVisitor, Sizes, Text};
 use crate::sys::XLA_FFI_Buffer;
@@ -32,7 +32,7 @@ pub(crate) fn run(frame: Frame<'_>, instance: &'static Instance) -> Returned {
         call.explain_shapes(operands);
         return fail(frame, instance.info, call.report());
     }
-    match (instance.step)(Slow(&mut call)) {
+    match (instance.step)(Slow::Lead(&mut call)) {
         Some(Ok(())) => ptr::null_mut(),
         Some(Err(error)) => fail(frame, instance.info, error),
         None if !call.problems.is_empty() => fail(frame, instance.info, call.report()),
@@ -67,7 +67,7 @@ pub(crate) fn refuse(frame: Frame<'_>, instances: &'static [Instance]) -> Return
 /// What is known of a call so far.
 pub struct Call<'f> {
     pub(crate) frame: Frame<'f>,
-    instance: &'static Instance,
+    pub(crate) instance: &'static Instance,
     /// The buffers in the order of the parameters, `count` of them.
     pub(crate) buffers: [Buf<'f>; MAX_PARAMS],
     count: usize,
@@ -145,7 +145,7 @@ impl<'f> Call<'f> {
                         self.problems.push(format!("{:?}: the runtime does not supply this here", spec.name));
                     }
                 }
-                Kind::Dim => {}
+                Kind::Inner => {}
             }
         }
         for name in self.frame.attr_names() {
@@ -193,8 +193,17 @@ impl<'f> Call<'f> {
         }));
         self.problems.push(match source.attr {
             None => format!("attribute {name:?}: missing, expected {welcome}"),
+            // The right dtype, but none of the variants.
+            Some(value) if self.is_enum(i) => {
+                let code = value.integer().map_or_else(String::new, |code| format!(" {code}"));
+                format!("attribute {name:?}: expected {welcome}, got {}{code}", value.describe())
+            }
             Some(value) => format!("attribute {name:?}: expected {welcome}, got {}", value.describe()),
         });
+    }
+
+    fn is_enum(&self, i: usize) -> bool {
+        matches!(self.instance.specs[i].kind, Kind::Attribute { ty: AttrType::Enum { .. }, .. })
     }
 
     /// Decodes a buffer parameter; false if its dims cannot be spoken of.
@@ -222,7 +231,7 @@ impl<'f> Call<'f> {
                     Some(result)
                 })
             }
-            Role::Attribute | Role::Context | Role::Dim => None,
+            Role::Attribute | Role::Context | Role::Dim | Role::Scratch => None,
         };
         let k = self.count;
         self.count += 1;
@@ -284,7 +293,7 @@ impl<'f> Call<'f> {
         let rank = buffer.rank;
         let (fits, or_more) = match self.instance.info.batch {
             Batch::None => (rank == core as i64, ""),
-            Batch::Each | Batch::Whole => (rank >= core as i64, " or more"),
+            Batch::Each | Batch::Parallel | Batch::Whole => (rank >= core as i64, " or more"),
         };
         if !fits {
             let why = if or_more.is_empty() { " (`batch = none`)" } else { "" };
@@ -375,7 +384,7 @@ impl<'f> Call<'f> {
     fn check_batch(&mut self) {
         let Some(first) = (0..self.count).find(|&k| self.buffers[k].writes) else { return };
         let batch = self.leading(first);
-        if batch.len() > MAX_BATCH_AXES && self.instance.info.batch == Batch::Each {
+        if batch.len() > MAX_BATCH_AXES && self.instance.info.batch.loops() {
             self.problems.push(format!("{} batch axes: at most {MAX_BATCH_AXES} are supported", batch.len()));
             return;
         }
@@ -418,7 +427,7 @@ impl<'f> Call<'f> {
                 }
             }
         }
-        if self.instance.info.batch == Batch::Each {
+        if self.instance.info.batch.loops() {
             self.axes.rank = batch.len();
             for (size, &dim) in self.axes.shape.iter_mut().zip(batch) {
                 *size = dim as usize;
@@ -513,6 +522,19 @@ impl ShapeCheck<'_, '_> {
     }
 }
 
+/// The values of an enum: `"lower" or "upper"`, with the numbers that carry them.
+fn one_of(repr: EnumRepr, variants: &[(&str, i64)]) -> String {
+    let variants = variants.iter().map(|(name, value)| match repr {
+        EnumRepr::Integer(_) => format!("{value} ({name})"),
+        EnumRepr::Name => format!("{name:?}"),
+    });
+    let list = variants.collect::<Vec<_>>().join(" or ");
+    match repr {
+        EnumRepr::Integer(dtype) => format!("{} {list}", dtype.name()),
+        EnumRepr::Name => list,
+    }
+}
+
 /// `f32 or f64`, each once.
 fn alternatives(items: impl Iterator<Item = String>) -> String {
     let mut all: Vec<String> = Vec::new();
@@ -532,6 +554,7 @@ fn expected(ty: AttrType) -> String {
         AttrType::Array { dtype, wire: None } => format!("array of {}", dtype.name()),
         AttrType::Array { dtype, wire: Some(wire) } => format!("array of {} (as {})", dtype.name(), wire.name()),
         AttrType::String => "string".to_owned(),
+        AttrType::Enum { repr, variants } => one_of(repr, variants),
         AttrType::Context => "context".to_owned(),
     }
 }

@@ -212,6 +212,26 @@ pub struct XLA_FFI_Stream_Get_Args {
     pub stream: *mut c_void,
 }
 
+/// What a thread of XLA's pool runs.
+pub type XLA_FFI_Task = unsafe extern "C" fn(*mut c_void);
+
+#[repr(C)]
+pub struct XLA_FFI_ThreadPool_Schedule_Args {
+    pub struct_size: usize,
+    pub extension_start: *mut XLA_FFI_Extension_Base,
+    pub ctx: *mut XLA_FFI_ExecutionContext,
+    pub task: XLA_FFI_Task,
+    pub data: *mut c_void,
+}
+
+#[repr(C)]
+pub struct XLA_FFI_ThreadPool_NumThreads_Args {
+    pub struct_size: usize,
+    pub extension_start: *mut XLA_FFI_Extension_Base,
+    pub ctx: *mut XLA_FFI_ExecutionContext,
+    pub num_threads: *mut i64,
+}
+
 /// 40 bytes up to 0.7.2 (no `state_type_id`), 48 from 0.8.0 on. We never touch what is past `traits`.
 #[repr(C)]
 pub struct XLA_FFI_Metadata {
@@ -226,7 +246,8 @@ pub struct XLA_FFI_Metadata_Extension {
     pub metadata: *mut XLA_FFI_Metadata,
 }
 
-/// The prefix that no version has changed. `struct_size` is right only from 0.6.0 on.
+/// The slots that every supported version has in the same place. `struct_size` is right only from 0.6.0 on; the slots
+/// from `XLA_FFI_ThreadPool_Schedule` on are younger than 0.1, and all there from jaxlib 0.5.0 on.
 #[repr(C)]
 pub struct XLA_FFI_Api {
     pub struct_size: usize,
@@ -238,4 +259,15 @@ pub struct XLA_FFI_Api {
     pub XLA_FFI_Error_Destroy: unsafe extern "C" fn(*mut XLA_FFI_Error_Destroy_Args),
     pub XLA_FFI_Handler_Register: unsafe extern "C" fn(*mut XLA_FFI_Handler_Register_Args) -> *mut XLA_FFI_Error,
     pub XLA_FFI_Stream_Get: unsafe extern "C" fn(*mut XLA_FFI_Stream_Get_Args) -> *mut XLA_FFI_Error,
+    /// `XLA_FFI_TypeId_Register` up to 0.1.
+    pub XLA_FFI_Type_Register: *const c_void,
+    /// `XLA_FFI_InvokeContext_Get` from 0.4 on.
+    pub XLA_FFI_ExecutionContext_Get: *const c_void,
+    pub XLA_FFI_State_Set: *const c_void,
+    pub XLA_FFI_State_Get: *const c_void,
+    pub XLA_FFI_DeviceMemory_Allocate: *const c_void,
+    pub XLA_FFI_DeviceMemory_Free: *const c_void,
+    pub XLA_FFI_ThreadPool_Schedule: unsafe extern "C" fn(*mut XLA_FFI_ThreadPool_Schedule_Args) -> *mut XLA_FFI_Error,
+    pub XLA_FFI_ThreadPool_NumThreads:
+        unsafe extern "C" fn(*mut XLA_FFI_ThreadPool_NumThreads_Args) -> *mut XLA_FFI_Error,
 }

@@ -27,11 +27,12 @@ use std::cell::Cell;
 use std::ffi::{CStr, CString, c_void};
 use std::mem;
 use std::ptr::{self, NonNull};
+use std::sync::{Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
 
 use crate::dtype::{DType, Element, Pred};
 use crate::error::{Error, ErrorCode};
-use crate::handler::HandlerDef;
-use crate::registry;
+use crate::registry::{self, Entry};
 use crate::sys::*;
 
 /// What fills a result before the call, in the first and in the second run.
@@ -43,14 +44,14 @@ const LIMIT: usize = 1 << 30;
 /// Dims that are there whatever the rank; a handler must not read more on a rank's word.
 const DIMS: usize = 64;
 
-/// A handler of this program, by its function's name, its target or its path. Panics if there is not exactly one.
-pub fn handler(name: &str) -> &'static HandlerDef {
-    let named = |def: &&HandlerDef| def.info.name == name || def.target() == name || def.id() == name;
-    let mut found = registry::handlers().iter().copied().filter(named);
+/// A handler of this program, by its operation's name, its target or its path. Panics if there is not exactly one.
+pub fn handler(name: &str) -> &'static Entry {
+    let named = |entry: &&Entry| entry.name() == name || entry.target() == name || entry.id() == name;
+    let mut found = registry::handlers().iter().filter(named);
     match (found.next(), found.next()) {
-        (Some(def), None) => def,
+        (Some(entry), None) => entry,
         (None, _) => {
-            let known: Vec<_> = registry::handlers().iter().map(|def| def.id()).collect();
+            let known: Vec<_> = registry::handlers().iter().map(Entry::id).collect();
             panic!("no handler {name:?} is linked in; there are {known:?}")
         }
         (Some(a), Some(b)) => panic!("{name:?} is {} or {}: use the path", a.id(), b.id()),
@@ -285,7 +286,7 @@ impl<T: Element> From<&[T]> for Attr {
 
 /// A call, built operand by operand in XLA's order.
 pub struct CallFrame {
-    handler: &'static HandlerDef,
+    handler: &'static Entry,
     /// The arguments.
     pub args: Vec<Operand>,
     /// The results.
@@ -294,6 +295,18 @@ pub struct CallFrame {
     pub attrs: Vec<(String, Attr)>,
     minor: i32,
     stream: *mut c_void,
+    pool: Pool,
+}
+
+/// The threads that the runtime has for a handler's tasks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pool {
+    /// None: asking for them is an error.
+    None,
+    /// So many, which start at once.
+    Threads(usize),
+    /// So many, which are all busy until the handler has returned.
+    Busy(usize),
 }
 
 impl CallFrame {
@@ -306,6 +319,7 @@ impl CallFrame {
             attrs: Vec::new(),
             minor: XLA_FFI_API_MINOR,
             stream: ptr::null_mut(),
+            pool: Pool::None,
         }
     }
 
@@ -371,6 +385,12 @@ impl CallFrame {
     /// The stream that the runtime has. Without one, asking for it is an error, as on the CPU.
     pub fn stream(mut self, stream: *mut c_void) -> Self {
         self.stream = stream;
+        self
+    }
+
+    /// The threads that the runtime has.
+    pub fn pool(mut self, pool: Pool) -> Self {
+        self.pool = pool;
         self
     }
 
@@ -460,8 +480,8 @@ impl CallFrame {
 
         let api = api(self.minor);
         let mut frame = empty_frame(&api);
-        // The stream's test double: the stand-in for the API reads it from here.
-        frame.ctx = self.stream.cast();
+        let context = Context { stream: self.stream, pool: self.pool, tasks: Mutex::default() };
+        frame.ctx = ptr::from_ref(&context).cast_mut().cast();
         frame.args.size = args.len() as i64;
         frame.args.types = arg_kinds.as_ptr();
         frame.args.args = arg_pointers.as_ptr();
@@ -477,6 +497,7 @@ impl CallFrame {
         // SAFETY: F1 to F6 hold, except where a test lies about dims, and then within what the handler must check: memory
         // has the extent that the dims, the rank and the dtype say, however they were changed.
         around(&mut || error = unsafe { (self.handler.execute)(&mut frame) });
+        context.finish();
         // SAFETY: made by our own stand-in for the API.
         if let Some(error) = unsafe { TestError::take(error) } {
             return Err(error);
@@ -650,6 +671,14 @@ fn api(minor: i32) -> XLA_FFI_Api {
         XLA_FFI_Error_Destroy: error_destroy,
         XLA_FFI_Handler_Register: no_registration,
         XLA_FFI_Stream_Get: stream_get,
+        XLA_FFI_Type_Register: ptr::null(),
+        XLA_FFI_ExecutionContext_Get: ptr::null(),
+        XLA_FFI_State_Set: ptr::null(),
+        XLA_FFI_State_Get: ptr::null(),
+        XLA_FFI_DeviceMemory_Allocate: ptr::null(),
+        XLA_FFI_DeviceMemory_Free: ptr::null(),
+        XLA_FFI_ThreadPool_Schedule: pool_schedule,
+        XLA_FFI_ThreadPool_NumThreads: pool_num_threads,
     }
 }
 
@@ -720,12 +749,90 @@ unsafe extern "C" fn no_registration(_args: *mut XLA_FFI_Handler_Register_Args) 
     TestError::leak(ErrorCode::Unimplemented as i32, "no registration here")
 }
 
+/// What stands for an `XLA_FFI_ExecutionContext` here.
+struct Context {
+    stream: *mut c_void,
+    pool: Pool,
+    tasks: Mutex<Vec<Scheduled>>,
+}
+
+/// A task of a handler: at work, or still to begin.
+enum Scheduled {
+    Running(JoinHandle<()>),
+    Waiting(Task),
+}
+
+struct Task {
+    run: XLA_FFI_Task,
+    data: *mut c_void,
+}
+
+// SAFETY: T2: a task is made to run on another thread.
+unsafe impl Send for Task {}
+
+impl Task {
+    fn run(self) {
+        // SAFETY: T2: run once, with its own data.
+        unsafe { (self.run)(self.data) };
+    }
+}
+
+impl Context {
+    /// Runs what has not begun, and waits for the rest.
+    fn finish(self) {
+        for task in self.tasks.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            match task {
+                Scheduled::Waiting(task) => task.run(),
+                Scheduled::Running(thread) => thread.join().expect("a task does not panic"),
+            }
+        }
+    }
+}
+
+/// # Safety
+///
+/// `ctx` is that of a frame made here.
+unsafe fn context<'a>(ctx: *mut XLA_FFI_ExecutionContext) -> &'a Context {
+    // SAFETY: as the caller promises.
+    unsafe { &*ctx.cast::<Context>() }
+}
+
 unsafe extern "C" fn stream_get(args: *mut XLA_FFI_Stream_Get_Args) -> *mut XLA_FFI_Error {
     // SAFETY: F5: as a handler fills it.
     let args = unsafe { &mut *args };
-    if args.ctx.is_null() {
+    // SAFETY: F5: the frame's own context.
+    let stream = unsafe { context(args.ctx) }.stream;
+    if stream.is_null() {
         return TestError::leak(ErrorCode::Unimplemented as i32, "XLA FFI GPU context is not available");
     }
-    args.stream = args.ctx.cast();
+    args.stream = stream;
+    ptr::null_mut()
+}
+
+unsafe extern "C" fn pool_num_threads(args: *mut XLA_FFI_ThreadPool_NumThreads_Args) -> *mut XLA_FFI_Error {
+    // SAFETY: F5: as a handler fills it.
+    let args = unsafe { &mut *args };
+    // SAFETY: F5: the frame's own context.
+    let threads = match unsafe { context(args.ctx) }.pool {
+        Pool::None => return TestError::leak(ErrorCode::Unimplemented as i32, "no thread pool"),
+        Pool::Threads(threads) | Pool::Busy(threads) => threads,
+    };
+    // SAFETY: F5: where the handler wants it.
+    unsafe { *args.num_threads = threads as i64 };
+    ptr::null_mut()
+}
+
+unsafe extern "C" fn pool_schedule(args: *mut XLA_FFI_ThreadPool_Schedule_Args) -> *mut XLA_FFI_Error {
+    // SAFETY: F5: as a handler fills it.
+    let args = unsafe { &mut *args };
+    // SAFETY: F5: the frame's own context.
+    let context = unsafe { context(args.ctx) };
+    let task = Task { run: args.task, data: args.data };
+    let task = match context.pool {
+        Pool::None => return TestError::leak(ErrorCode::Unimplemented as i32, "no thread pool"),
+        Pool::Threads(_) => Scheduled::Running(thread::spawn(|| task.run())),
+        Pool::Busy(_) => Scheduled::Waiting(task),
+    };
+    context.tasks.lock().unwrap_or_else(PoisonError::into_inner).push(task);
     ptr::null_mut()
 }

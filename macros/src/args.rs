@@ -4,12 +4,12 @@
 use proc_macro2::{Ident, TokenStream, TokenTree};
 use quote::ToTokens;
 use syn::{
-    LitBool, LitStr, Path, Result, Token, Type, bracketed,
+    LitBool, LitStr, Path, Result, Token, Type, braced, bracketed,
     ext::IdentExt,
     parenthesized,
     parse::{Parse, ParseStream, Parser},
     punctuated::Punctuated,
-    token::Bracket,
+    token::{Brace, Bracket},
 };
 
 use crate::{
@@ -22,7 +22,7 @@ use crate::{
 #[derive(Default)]
 pub(crate) struct Args {
     pub(crate) dtypes: Vec<Dtypes>,
-    pub(crate) target: Option<LitStr>,
+    pub(crate) target: Option<Target>,
     pub(crate) batch: Batch,
     pub(crate) platform: Platform,
     /// The value that `platform` was given, where an error about the platform belongs.
@@ -41,12 +41,57 @@ pub(crate) struct Dtypes {
     pub(crate) types: Vec<Type>,
 }
 
+/// `target = "name"`, or `target = { f32: "name", f64: "name" }`
+pub(crate) enum Target {
+    One(LitStr),
+    PerDtype(Brace, Vec<(Type, LitStr)>),
+}
+
+impl Target {
+    pub(crate) fn names(&self) -> Vec<&LitStr> {
+        match self {
+            Target::One(name) => vec![name],
+            Target::PerDtype(_, targets) => targets.iter().map(|(_, name)| name).collect(),
+        }
+    }
+}
+
+impl Parse for Target {
+    fn parse(input: ParseStream) -> Result<Target> {
+        if input.peek(LitStr) {
+            return Ok(Target::One(input.parse()?));
+        }
+        let list;
+        let brace = braced!(list in input);
+        let one = |input: ParseStream| {
+            let ty = input.parse()?;
+            input.parse::<Token![:]>()?;
+            Ok((ty, input.parse()?))
+        };
+        Ok(Target::PerDtype(brace, list.parse_terminated(one, Token![,])?.into_iter().collect()))
+    }
+}
+
+impl ToTokens for Target {
+    /// The name or the whole map, where an error about the targets belongs.
+    fn to_tokens(&self, tokens: &mut TokenStream) {
+        match self {
+            Target::One(name) => name.to_tokens(tokens),
+            Target::PerDtype(brace, targets) => {
+                brace.surround(tokens, |tokens| tokens.extend(targets.iter().map(|(_, name)| name.to_token_stream())));
+            }
+        }
+    }
+}
+
 /// How a handler meets batch axes.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum Batch {
     /// One call a batch element.
     #[default]
     Each,
+    /// The same, shared among XLA's threads.
+    Parallel,
     /// One call that sees the batch axes.
     Whole,
     /// No batch axes.
@@ -82,7 +127,7 @@ pub(crate) struct Require {
 /// Every key with the form of its argument, as the error messages show it.
 const FORMS: &[(&str, &str)] = &[
     ("dtypes", "dtypes(T = [f32, f64])"),
-    ("target", "target = \"name\""),
+    ("target", "target = \"name\"` or `target = { f32: \"name\", f64: \"name\" }"),
     ("batch", "batch = each"),
     ("platform", "platform = cuda"),
     ("command_buffer", "command_buffer = true"),
@@ -210,10 +255,11 @@ fn dtypes(input: ParseStream) -> Result<Vec<Dtypes>> {
 fn batch(name: &Ident, errors: &mut Errors) -> Batch {
     match name.to_string().as_str() {
         "each" => Batch::Each,
+        "parallel" => Batch::Parallel,
         "whole" => Batch::Whole,
         "none" => Batch::None,
         _ => {
-            errors.push(Rule::BatchValue, name, "`batch` is `each`, `whole` or `none`");
+            errors.push(Rule::BatchValue, name, "`batch` is `each`, `parallel`, `whole` or `none`");
             Batch::default()
         }
     }

@@ -5,10 +5,10 @@ use std::collections::HashSet;
 
 use proc_macro2::{Ident, TokenStream, TokenTree};
 use quote::ToTokens;
-use syn::{GenericParam, Safety};
+use syn::{GenericParam, Safety, Type};
 
 use crate::{
-    args::{Batch, Platform},
+    args::{Batch, Platform, Target},
     errors::Errors,
     model::{Model, Role, Value, plain},
     parse::{Attr, Marker, Shape, Written},
@@ -45,8 +45,10 @@ const CHECKS: &[Check] = &[
     no_division_by_zero,
     names_differ,
     names_not_empty,
+    every_dtype_has_a_target,
     command_buffer_on_cuda,
     command_buffer_on_cuda_alone,
+    parallel_on_cpu_alone,
 ];
 
 /// Applies every rule.
@@ -176,14 +178,14 @@ fn dtypes_differ(written: &Written, _: &Model, errors: &mut Errors) {
 fn shapes(written: &Written) -> impl Iterator<Item = &Shape> {
     written.params.iter().filter_map(|param| match &param.marker {
         Marker::Shape(shape) => Some(shape),
-        Marker::Dim | Marker::Attr(_) => None,
+        Marker::Dim | Marker::Attr(_) | Marker::Scratch(_) => None,
     })
 }
 
 fn attrs(written: &Written) -> impl Iterator<Item = (usize, &Attr)> {
     written.params.iter().enumerate().filter_map(|(index, param)| match &param.marker {
         Marker::Attr(attr) => Some((index, attr)),
-        Marker::Shape(_) | Marker::Dim => None,
+        Marker::Shape(_) | Marker::Dim | Marker::Scratch(_) => None,
     })
 }
 
@@ -213,7 +215,7 @@ fn axes(model: &Model) -> impl Iterator<Item = &Expr<Value>> {
         .iter()
         .filter_map(|param| match &param.role {
             Role::Buffer(axes) => Some(axes),
-            Role::Dim(_) | Role::Attr { .. } => None,
+            Role::Dim(_) | Role::Attr { .. } | Role::Scratch(_) => None,
         })
         .flatten()
 }
@@ -267,10 +269,21 @@ fn dims_fit(written: &Written, model: &Model, errors: &mut Errors) {
     }
 }
 
+fn conditions(model: &Model) -> impl Iterator<Item = &Expr<Value>> {
+    model.require.iter().map(|require| &require.condition)
+}
+
+fn scratch_sizes(model: &Model) -> impl Iterator<Item = &Expr<Value>> {
+    model.params.iter().filter_map(|param| match &param.role {
+        Role::Scratch(size) => Some(size),
+        Role::Buffer(_) | Role::Dim(_) | Role::Attr { .. } => None,
+    })
+}
+
 fn conditions_name_what_exists(_: &Written, model: &Model, errors: &mut Errors) {
     let known: HashSet<_> = dims_in_shapes(model).into_iter().map(|(dim, _)| dim).collect();
-    for require in &model.require {
-        require.condition.walk(&mut |expr| {
+    for expr in conditions(model).chain(scratch_sizes(model)) {
+        expr.walk(&mut |expr| {
             if let Node::Name(Value::Dim(dim)) = expr.node
                 && !known.contains(&dim)
             {
@@ -290,15 +303,15 @@ enum Kind {
 }
 
 fn integers_and_conditions(_: &Written, model: &Model, errors: &mut Errors) {
-    axes(model).for_each(|axis| expect(axis, Kind::Integer, errors));
-    model.require.iter().for_each(|require| expect(&require.condition, Kind::Condition, errors));
+    axes(model).chain(scratch_sizes(model)).for_each(|size| expect(size, Kind::Integer, errors));
+    conditions(model).for_each(|condition| expect(condition, Kind::Condition, errors));
 }
 
 /// Reports each part of `expr` whose syntax shows that it yields the other kind. An attribute may be either.
 fn expect(expr: &Expr<Value>, kind: Kind, errors: &mut Errors) {
     let yields = match &expr.node {
         Node::Int(_) | Node::Name(Value::Dim(_)) => Kind::Integer,
-        Node::Name(Value::Attr(_)) => kind,
+        Node::Name(Value::Attr(_)) | Node::Const(_) => kind,
         Node::Not(operand) => {
             expect(operand, Kind::Condition, errors);
             Kind::Condition
@@ -342,8 +355,7 @@ fn kinds(op: Op) -> (Kind, Kind) {
 }
 
 fn no_division_by_zero(_: &Written, model: &Model, errors: &mut Errors) {
-    let conditions = model.require.iter().map(|require| &require.condition);
-    for root in axes(model).chain(conditions) {
+    for root in axes(model).chain(scratch_sizes(model)).chain(conditions(model)) {
         root.walk(&mut |expr| {
             if let Node::Binary(Op::Div | Op::Rem, operands) = &expr.node
                 && let Node::Int(0) = operands[1].node
@@ -375,11 +387,40 @@ fn names_differ(written: &Written, model: &Model, errors: &mut Errors) {
 }
 
 fn names_not_empty(written: &Written, _: &Model, errors: &mut Errors) {
-    let names = attrs(written).filter_map(|(_, attr)| attr.name.as_ref()).chain(&written.args.target);
+    let targets = written.args.target.iter().flat_map(Target::names);
+    let names = attrs(written).filter_map(|(_, attr)| attr.name.as_ref()).chain(targets);
     for name in names {
         let value = name.value();
         if value.is_empty() || value.contains('\0') {
             errors.push(Rule::NameEmpty, name, "XLA needs a name here: not empty, and without NUL");
+        }
+    }
+}
+
+/// A map of targets has each dtype of the one type parameter once.
+fn every_dtype_has_a_target(written: &Written, model: &Model, errors: &mut Errors) {
+    let Some(Target::PerDtype(_, targets)) = &written.args.target else { return };
+    if model.variables.len() != 1 {
+        let message = "targets for each dtype need one type parameter: name one target for all, `target = \"name\"`";
+        return errors.push(Rule::TargetPerDtype, &written.args.target, message);
+    }
+    let text = |ty: &Type| ty.to_token_stream().to_string();
+    let mut seen = HashSet::new();
+    for (ty, _) in targets {
+        if !model.instances.iter().any(|instance| text(&instance[0]) == text(ty)) {
+            errors.push(
+                Rule::TargetPerDtype,
+                ty,
+                "this dtype is not in `dtypes(..)`: add it there, or remove its target",
+            );
+        } else if !seen.insert(text(ty)) {
+            errors.push(Rule::TargetPerDtype, ty, "this dtype has a target already: remove one");
+        }
+    }
+    for instance in &model.instances {
+        if !targets.iter().any(|(ty, _)| text(ty) == text(&instance[0])) {
+            let message = format!("`{}` has no target: add it to `target = {{ .. }}`", text(&instance[0]));
+            errors.push(Rule::TargetPerDtype, &instance[0], message);
         }
     }
 }
@@ -389,6 +430,14 @@ fn command_buffer_on_cuda(written: &Written, model: &Model, errors: &mut Errors)
         let message = "may XLA record this handler into a CUDA graph? Add `command_buffer = true` if it only launches \
                        kernels on the stream (no allocation, no synchronisation), else `command_buffer = false`";
         errors.push(Rule::CommandBufferMissing, &written.args.platform_at, message);
+    }
+}
+
+fn parallel_on_cpu_alone(written: &Written, model: &Model, errors: &mut Errors) {
+    if model.platform == Platform::Cuda && written.args.batch == Batch::Parallel {
+        let message =
+            "`batch = parallel` shares work among the CPU's threads: on CUDA, say `batch = whole` and launch a grid";
+        errors.push(Rule::ParallelOnCuda, &written.args.platform_at, message);
     }
 }
 

@@ -73,6 +73,7 @@ fn info(model: &Model) -> TokenStream {
     let target = option(model.target.as_ref().map(ToTokens::to_token_stream));
     let batch = match model.batch {
         Batch::Each => mixed!(__p::Batch::Each),
+        Batch::Parallel => mixed!(__p::Batch::Parallel),
         Batch::Whole => mixed!(__p::Batch::Whole),
         Batch::None => mixed!(__p::Batch::None),
     };
@@ -144,7 +145,7 @@ fn shapes(model: &Model) -> TokenStream {
 fn buffers(model: &Model) -> impl Iterator<Item = (usize, &Param, &[Expr<Value>])> {
     model.params.iter().enumerate().filter_map(|(index, param)| match &param.role {
         Role::Buffer(axes) => Some((index, param, &axes[..])),
-        Role::Dim(_) | Role::Attr { .. } => None,
+        Role::Dim(_) | Role::Attr { .. } | Role::Scratch(_) => None,
     })
 }
 
@@ -192,6 +193,11 @@ fn spec(model: &Model, param: &Param) -> TokenStream {
             let arguments = place.arguments(mixed!(#name));
             quote_spanned!(place.first=> __p::dim::<#ty> #arguments)
         }
+        Role::Scratch(_) => {
+            let platform = platform(model);
+            let arguments = place.arguments(mixed!(#name));
+            quote_spanned!(place.first=> __p::scratch::<#platform, #ty> #arguments)
+        }
         Role::Attr { default } => {
             let has_default = default.is_some();
             let arguments = place.arguments(mixed!(#name, #has_default));
@@ -215,7 +221,7 @@ fn run(model: &Model) -> TokenStream {
             Some(mixed!(let mut #slot = d.#decode::<#ty>(plan, #position, #name)?;))
         })
     };
-    let (early, late) = (decoded(true), decoded(false));
+    let (early, late) = (decoded(true), decoded(false).chain(scratch(model)));
     let bufs = buffers(model).map(|(index, param, _)| {
         let (index, ty) = (Literal::usize_unsuffixed(index), &param.ty);
         mixed!(d.buffer::<#platform, #ty>(plan, #index)?)
@@ -238,6 +244,23 @@ fn run(model: &Model) -> TokenStream {
             __p::Some(d.each(bufs, #[inline(always)] |[#(#views),*]| #call))
         }
     }
+}
+
+/// Scratch memory, with its size worked out on the values of the call.
+fn scratch(model: &Model) -> impl Iterator<Item = TokenStream> {
+    model.params.iter().enumerate().filter_map(|(index, param)| {
+        let Role::Scratch(size) = &param.role else { return None };
+        let (slot, name) = (local("p", index), &param.name);
+        let size = size.expand(&|value: &Value| model.index(value));
+        Some(mixed! {
+            let mut #slot = {
+                use __p::Algebra as _;
+                type S = __p::SizeAlgebra;
+                let v = &v;
+                __p::Scratchpad::new(#name, #size)
+            };
+        })
+    })
 }
 
 /// The values that shapes are evaluated on: dims, then attributes.
@@ -273,6 +296,10 @@ fn call(model: &Model) -> TokenStream {
             Role::Dim(dim) => {
                 let dim = Literal::usize_unsuffixed(*dim);
                 mixed!(__p::from_dim::<#ty>(v[#dim]))
+            }
+            Role::Scratch(_) => {
+                let slot = local("p", index);
+                mixed!(__p::lend_scratch::<#platform, #ty>(&mut #slot)?)
             }
             Role::Attr { .. } => lend(index, param),
         }
@@ -347,9 +374,13 @@ fn handler(model: &Model) -> TokenStream {
             }
         }
     };
+    let list = instances.iter().enumerate().map(|(index, instance)| match model.targets.get(index) {
+        Some(target) => mixed!(__p::instance_at::<#instance>(#target)),
+        None => mixed!(__p::instance::<#instance>()),
+    });
     mixed! {
         impl __p::Handler for #hidden {
-            const INSTANCES: &'static [__p::Instance] = &[#(__p::instance::<#instances>()),*];
+            const INSTANCES: &'static [__p::Instance] = &[#(#list),*];
             #[inline(always)]
             fn dispatch(cx: __p::Cx<'_>) -> __p::Returned {
                 #dispatch

@@ -7,6 +7,7 @@
 
 mod args;
 mod check;
+mod derive;
 mod errors;
 mod expand;
 mod fallback;
@@ -54,6 +55,7 @@ use crate::{
 /// | `#[shape(m, n)] q: &mut [T]` | a result buffer, in the order of the parameters |
 /// | `#[shape] x: &T`, `#[shape] y: &mut T` | a buffer of rank 0 |
 /// | `#[dim] n: usize` | the size of the dim `n` |
+/// | `#[scratch(4 * n)] work: &mut [T]` | temporary memory, which holds anything |
 /// | `eps: f64` | an attribute, or a context such as a stream: the type's trait decides |
 /// | `#[attr(default = 1e-5)] eps: f64` | an attribute that a caller may leave out |
 /// | `#[attr(name = "lambda")] lam: f64` | an attribute that JAX and XLA know by another name |
@@ -69,7 +71,7 @@ use crate::{
 /// - a name: an unmarked (or `#[attr]`) parameter of that name is that attribute, any other name is a dim;
 /// - `+ - *`, and `/ %`, which are floor division and its modulo;
 /// - `min(a, b)`, `max(a, b)`;
-/// - `if c { a } else { b }` with comparisons, `&&`, `||`, `!` and boolean attributes in `c`.
+/// - `if c { a } else { b }` with comparisons, `&&`, `||`, `!` boolean attributes and constants such as `Mode::All` in `c`.
 ///
 /// Every dim stands alone as one axis somewhere: there its size is read. All other axes are computed, and checked on
 /// every call. Arithmetic is checked `i64`: a negative dim, an overflow or a zero divisor is an error of the call.
@@ -81,7 +83,9 @@ use crate::{
 /// |---|---|
 /// | `dtypes(T = [f32, f64], I = [i32, i64])` | the dtypes of each type parameter; every combination is an instance |
 /// | `target = "name"` | the target's name in XLA; else `<crate>.<function>` |
+/// | `target = { f32: "a", f64: "b" }` | a target for each dtype |
 /// | `batch = each` | one call a batch element, the default; the generated code loops |
+/// | `batch = parallel` | the same, shared among XLA's threads where there is work enough |
 /// | `batch = whole` | one call that sees the batch axes |
 /// | `batch = none` | no batch axes: `vmap` is refused |
 /// | `platform = cuda` | a handler of device memory; the default is `cpu` |
@@ -102,6 +106,28 @@ use crate::{
 #[proc_macro_attribute]
 pub fn ffi_handler(arguments: proc_macro::TokenStream, item: proc_macro::TokenStream) -> proc_macro::TokenStream {
     handler(arguments.into(), item.into()).0.into()
+}
+
+/// Makes an enum an attribute of a handler.
+///
+/// With `#[repr(u8)]` (or `i8` to `i64`) its values travel as their discriminants; else as the names of its variants. In
+/// Python a value is the variant's name in snake case, or what `#[ffi_attr(name = "..")]` says. The enum is `Copy`.
+///
+/// ```ignore
+/// /// As LAPACK has it: an ASCII code.
+/// #[derive(Clone, Copy, PartialEq, FfiAttr)]
+/// #[repr(u8)]
+/// enum Uplo {
+///     Lower = b'L',
+///     Upper = b'U',
+/// }
+/// ```
+///
+/// Such an attribute may stand in shapes: `#[shape(if mode == Mode::All { m } else { k }, n)]`.
+#[proc_macro_derive(FfiAttr, attributes(ffi_attr))]
+pub fn ffi_attr(input: proc_macro::TokenStream) -> proc_macro::TokenStream {
+    let input = syn::parse_macro_input!(input as syn::DeriveInput);
+    derive::derive(&input).0.into()
 }
 
 /// The expansion, and the mistakes in it.

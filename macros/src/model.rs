@@ -6,7 +6,7 @@ use quote::ToTokens;
 use syn::{Attribute, Expr, Generics, ItemFn, Lit, LitStr, Meta, Path, ReturnType, Type, ext::IdentExt, parse_quote};
 
 use crate::{
-    args::{Args, Batch, Platform},
+    args::{Args, Batch, Platform, Target},
     parse::{Marker, Written},
     paths::{self, Lifetimes},
     shape,
@@ -24,7 +24,10 @@ pub(crate) struct Model {
     /// The path of the crate `oxidax`.
     pub(crate) oxidax: TokenStream,
     pub(crate) doc: Vec<DocLine>,
+    /// The target of all instances.
     pub(crate) target: Option<LitStr>,
+    /// The target of each instance, in their order, where each has its own.
+    pub(crate) targets: Vec<LitStr>,
     pub(crate) batch: Batch,
     pub(crate) platform: Platform,
     pub(crate) command_buffer: bool,
@@ -60,6 +63,8 @@ pub(crate) enum Role {
     Buffer(Vec<shape::Expr<Value>>),
     /// The size of the dim with this index.
     Dim(usize),
+    /// Temporary memory of so many elements.
+    Scratch(shape::Expr<Value>),
     /// An attribute or a context.
     Attr {
         default: Option<Expr>,
@@ -103,6 +108,7 @@ impl Model {
         let mut model = Model::bare(&written.args, &written.function);
         // Shapes come first, so that a dim has its place in the order of the shapes.
         let shapes: Vec<_> = written.params.iter().map(|param| names.axes(&param.marker)).collect();
+        let mut sizes: Vec<_> = written.params.iter().map(|param| names.scratch(&param.marker)).collect();
         let conditions = written.args.require.iter();
         model.require = conditions
             .map(|require| Require { condition: names.expr(&require.condition), message: require.message.clone() })
@@ -118,6 +124,10 @@ impl Model {
                 role: match &param.marker {
                     Marker::Shape(_) => Role::Buffer(axes),
                     Marker::Dim => Role::Dim(names.dim(plain(&param.name))),
+                    Marker::Scratch(_) => match sizes[index].take() {
+                        Some(size) => Role::Scratch(size),
+                        None => unreachable!("parsing reported a size that it could not read"),
+                    },
                     Marker::Attr(attr) => Role::Attr { default: attr.default.clone() },
                 },
             })
@@ -125,6 +135,7 @@ impl Model {
         model.generics = lifetimes.impl_generics(&signature.generics);
         model.variables = signature.generics.type_params().map(|parameter| parameter.ident.clone()).collect();
         model.instances = instances(&model.variables, &written.args);
+        model.targets = targets(&model.instances, &written.args);
         model.output = match &signature.output {
             ReturnType::Default => None,
             ReturnType::Type(_, ty) => Some(lifetimes.erase(ty)),
@@ -152,7 +163,11 @@ impl Model {
             allows,
             oxidax: paths::oxidax(args),
             doc: with_name("doc").iter().filter_map(doc_line).collect(),
-            target: args.target.clone(),
+            target: match &args.target {
+                Some(Target::One(name)) => Some(name.clone()),
+                Some(Target::PerDtype(..)) | None => None,
+            },
+            targets: Vec::new(),
             batch: args.batch,
             platform: args.platform,
             command_buffer: args.command_buffer.as_ref().is_some_and(|given| given.value),
@@ -200,7 +215,7 @@ impl<'w> Names<'w> {
     fn of(written: &'w Written) -> Names<'w> {
         let wire = written.params.iter().map(|param| match &param.marker {
             Marker::Attr(attr) => attr.name.as_ref().map_or_else(|| plain(&param.name), LitStr::value),
-            Marker::Shape(_) | Marker::Dim => plain(&param.name),
+            Marker::Shape(_) | Marker::Dim | Marker::Scratch(_) => plain(&param.name),
         });
         Names { written, wire: wire.collect(), dims: Vec::new(), shape_attrs: Vec::new() }
     }
@@ -208,7 +223,14 @@ impl<'w> Names<'w> {
     fn axes(&mut self, marker: &Marker) -> Vec<shape::Expr<Value>> {
         match marker {
             Marker::Shape(shape) => shape.axes.iter().map(|axis| self.expr(axis)).collect(),
-            Marker::Dim | Marker::Attr(_) => Vec::new(),
+            Marker::Dim | Marker::Attr(_) | Marker::Scratch(_) => Vec::new(),
+        }
+    }
+
+    fn scratch(&mut self, marker: &Marker) -> Option<shape::Expr<Value>> {
+        match marker {
+            Marker::Scratch(scratch) => scratch.size.as_ref().map(|size| self.expr(size)),
+            Marker::Shape(_) | Marker::Dim | Marker::Attr(_) => None,
         }
     }
 
@@ -247,6 +269,17 @@ fn instances(variables: &[Ident], args: &Args) -> Vec<Vec<Type>> {
             |instance: Vec<Type>| types.iter().map(move |ty| instance.iter().chain([ty]).cloned().collect());
         instances.into_iter().flat_map(with_each_type).collect()
     })
+}
+
+/// The targets in the order of the instances; `check` refuses a list with gaps.
+fn targets(instances: &[Vec<Type>], args: &Args) -> Vec<LitStr> {
+    let Some(Target::PerDtype(_, targets)) = &args.target else { return Vec::new() };
+    let text = |ty: &Type| ty.to_token_stream().to_string();
+    let target = |instance: &Vec<Type>| {
+        let own = instance.first().map(text);
+        targets.iter().find(|(ty, _)| own.as_ref() == Some(&text(ty))).map(|(_, name)| name.clone())
+    };
+    instances.iter().filter_map(target).collect()
 }
 
 fn doc_line(attribute: &Attribute) -> Option<DocLine> {

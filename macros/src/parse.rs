@@ -31,6 +31,8 @@ pub(crate) enum Marker {
     Shape(Shape),
     /// `#[dim]`: the size of the dim that has the parameter's name.
     Dim,
+    /// `#[scratch(4 * n)]`: temporary memory of so many elements.
+    Scratch(Scratch),
     /// `#[attr(..)]` or no marker: an attribute or a context, as the type's trait says.
     Attr(Attr),
 }
@@ -41,6 +43,11 @@ pub(crate) struct Shape {
     pub(crate) keyword: TokenStream,
     pub(crate) dots: Option<Token![..]>,
     pub(crate) axes: Vec<shape::Expr<Ident>>,
+}
+
+/// The size in `#[scratch(size)]`; absent where it was malformed, and reported.
+pub(crate) struct Scratch {
+    pub(crate) size: Option<shape::Expr<Ident>>,
 }
 
 /// `#[attr(default = expr, name = "wire name")]`
@@ -112,6 +119,10 @@ fn marker(attributes: &mut Vec<Attribute>, errors: &mut Errors) -> Marker {
                 dim(&attribute, errors);
                 markers.push((attribute, Marker::Dim));
             }
+            "scratch" => {
+                let scratch = scratch(&attribute, errors);
+                markers.push((attribute, Marker::Scratch(scratch)));
+            }
             "attr" => {
                 let attr = attr(&attribute, errors);
                 markers.push((attribute, Marker::Attr(attr)));
@@ -125,8 +136,7 @@ fn marker(attributes: &mut Vec<Attribute>, errors: &mut Errors) -> Marker {
             }
             "allow" | "expect" | "warn" | "deny" | "forbid" | "doc" => attributes.push(attribute),
             _ => {
-                let message =
-                    "this is no marker of a parameter: the markers are `#[shape(..)]`, `#[dim]` and `#[attr(..)]`";
+                let message = "this is no marker of a parameter: the markers are `#[shape(..)]`, `#[dim]`, `#[scratch(..)]` and `#[attr(..)]`";
                 errors.push(Rule::MarkerUnknown, attribute.path(), message);
             }
         }
@@ -162,6 +172,19 @@ fn dim(attribute: &Attribute, errors: &mut Errors) {
         let message = "`#[dim]` takes nothing: the parameter's name says which dim it is";
         errors.push(Rule::MarkerForm, attribute, message);
     }
+}
+
+fn scratch(attribute: &Attribute, errors: &mut Errors) -> Scratch {
+    let size = match &attribute.meta {
+        Meta::List(list) => list.parse_args::<Expr>().ok(),
+        Meta::Path(_) | Meta::NameValue(_) => None,
+    };
+    let Some(size) = size else {
+        let message = "scratch memory is marked with its number of elements, `#[scratch(4 * n)]`";
+        errors.push(Rule::MarkerForm, attribute, message);
+        return Scratch { size: None };
+    };
+    Scratch { size: shape::parse(&size, errors) }
 }
 
 fn attr(attribute: &Attribute, errors: &mut Errors) -> Attr {

@@ -62,7 +62,7 @@ rules! {
     DotsNotFirst => "dots-not-first",
     /// A literal other than an integer.
     ShapeLiteral => "shape-literal",
-    /// A path of several segments.
+    /// A path with type arguments.
     ShapePath => "shape-path",
     /// A call of something other than `min(a, b)` and `max(a, b)`.
     ShapeCall => "shape-call",
@@ -130,10 +130,30 @@ rules! {
     NameTwice => "name-twice",
     /// A target or wire name that XLA cannot carry.
     NameEmpty => "name-empty",
+    /// A map of targets that does not have each dtype once.
+    TargetPerDtype => "target-per-dtype",
 
     // check.rs: platforms
     /// A CUDA handler that does not say `command_buffer`.
     CommandBufferMissing => "command-buffer-missing",
     /// A CPU handler that says `command_buffer`.
     CommandBufferOnCpu => "command-buffer-on-cpu",
+    /// A CUDA handler with `batch = parallel`.
+    ParallelOnCuda => "parallel-on-cuda",
+
+    // derive.rs: `#[derive(FfiAttr)]`
+    /// The derive is not on an enum.
+    FfiAttrNotAnEnum => "ffi-attr-not-an-enum",
+    /// An enum without variants.
+    FfiAttrEmpty => "ffi-attr-empty",
+    /// A generic enum.
+    FfiAttrGeneric => "ffi-attr-generic",
+    /// A variant that holds values.
+    FfiAttrFields => "ffi-attr-fields",
+    /// A `repr` that XLA carries no scalar of.
+    FfiAttrRepr => "ffi-attr-repr",
+    /// Two variants that the caller would see under one name.
+    FfiAttrNameTwice => "ffi-attr-name-twice",
+    /// A key that `#[ffi_attr]` does not have, or one of the wrong form.
+    FfiAttrForm => "ffi-attr-form",
 }

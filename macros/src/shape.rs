@@ -4,7 +4,7 @@
 
 use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::{ToTokens, quote_spanned};
-use syn::{BinOp, Block, ExprCall, Lit, Stmt, UnOp};
+use syn::{BinOp, Block, ExprCall, Lit, Path, Stmt, UnOp};
 
 use crate::{errors::Errors, rules::Rule};
 
@@ -22,6 +22,8 @@ pub(crate) struct Expr<N> {
 /// One step of an expression.
 pub(crate) enum Node<N> {
     Int(i64),
+    /// A constant of Rust, such as the variant of an enum.
+    Const(Path),
     Name(N),
     Not(Box<Expr<N>>),
     Binary(Op, Box<[Expr<N>; 2]>),
@@ -100,8 +102,12 @@ pub(crate) fn parse(expr: &syn::Expr, errors: &mut Errors) -> Option<Expr<Ident>
         syn::Expr::Lit(literal) => Node::Int(integer(&literal.lit, errors)?),
         syn::Expr::Path(path) => match path.path.get_ident() {
             Some(name) => Node::Name(name.clone()),
+            None if path.qself.is_none() && path.path.segments.iter().all(|segment| segment.arguments.is_none()) => {
+                Node::Const(path.path.clone())
+            }
             None => {
-                errors.push(Rule::ShapePath, path, "a name in a shape is one identifier, a dim or an attribute: write the number, or pass it as an attribute");
+                let message = "a name in a shape is a dim, an attribute, or a constant such as `Mode::All`: write the number, or pass it as an attribute";
+                errors.push(Rule::ShapePath, path, message);
                 return None;
             }
         },
@@ -207,7 +213,7 @@ impl<N> Expr<N> {
     pub(crate) fn walk<'e>(&'e self, visit: &mut impl FnMut(&'e Expr<N>)) {
         visit(self);
         let operands: &[Expr<N>] = match &self.node {
-            Node::Int(_) | Node::Name(_) => &[],
+            Node::Int(_) | Node::Const(_) | Node::Name(_) => &[],
             Node::Not(operand) => std::slice::from_ref(operand),
             Node::Binary(_, operands) => &operands[..],
             Node::If(operands) => &operands[..],
@@ -219,6 +225,7 @@ impl<N> Expr<N> {
     pub(crate) fn resolve<M>(&self, resolve: &mut impl FnMut(&N) -> M) -> Expr<M> {
         let node = match &self.node {
             Node::Int(value) => Node::Int(*value),
+            Node::Const(path) => Node::Const(path.clone()),
             Node::Name(name) => Node::Name(resolve(name)),
             Node::Not(operand) => Node::Not(Box::new(operand.resolve(resolve))),
             Node::Binary(op, operands) => {
@@ -236,6 +243,10 @@ impl<N> Expr<N> {
             Node::Int(value) => {
                 let value = Literal::i64_unsuffixed(*value);
                 quote_spanned!(mixed=> S::int(#value))
+            }
+            Node::Const(path) => {
+                let name = path.to_token_stream().to_string().replace(' ', "");
+                quote_spanned!(mixed=> S::named(__p::shape_attr(#path), #name))
             }
             Node::Name(name) => {
                 let index = Literal::usize_unsuffixed(index(name));
@@ -294,6 +305,15 @@ mod tests {
             let source = format!("a {operator} b");
             assert_eq!(expanded(&source).unwrap(), format!("S::{function}(S::get(v,0),S::get(v,1))"));
         }
+    }
+
+    #[test]
+    fn a_path_is_a_constant() {
+        assert_eq!(
+            expanded("a == Mode::All").unwrap(),
+            "S::eq(S::get(v,0),S::named(__p::shape_attr(Mode::All),\"Mode::All\"))"
+        );
+        assert_eq!(expanded("a == Vec::<u8>::N").unwrap_err(), [Rule::ShapePath]);
     }
 
     #[test]

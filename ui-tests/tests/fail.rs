@@ -27,6 +27,8 @@ const CORE: &[&str] = &[
     "error-type",
     "dtype-bound",
     "default-type",
+    "scratch-param",
+    "attr-enum-copy",
     // A path that leads to no handler.
     "rule-unknown",
     // Constants of core that cannot be computed.
@@ -39,6 +41,8 @@ const CORE: &[&str] = &[
     "default-of-a-context",
     "too-many-instances",
     "too-many-selectors",
+    "col-major-vector",
+    "col-major-indexed",
 ];
 
 /// The compiler that wrote the messages: another one words and arranges its own part of them differently.

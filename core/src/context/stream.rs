@@ -34,6 +34,7 @@ impl Stream<'_> {
 pub struct StoredStream(*mut c_void);
 
 // SAFETY: D1: made here alone, and lent for no longer than the call.
+#[diagnostic::do_not_recommend]
 unsafe impl Decode for Stream<'_> {
     type Stored = StoredStream;
     const ROLE: Role = Role::Context;
@@ -44,6 +45,7 @@ unsafe impl Decode for Stream<'_> {
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl<'f> Param<'f> for Stream<'f> {
     fn lend(stored: &'f mut StoredStream) -> Self {
         Stream { raw: stored.0, _call: PhantomData }

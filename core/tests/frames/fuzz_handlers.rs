@@ -16,7 +16,7 @@ fn agree(pairs: &[(usize, usize)]) {
 }
 
 /// Writes what is neither of the two poisons.
-fn write<T: Element + num_traits::Zero>(y: &mut [T], _read: u8) {
+fn write<T: Element + Zero>(y: &mut [T], _read: u8) {
     y.fill(T::zero());
 }
 
@@ -52,7 +52,7 @@ pub fn fuzz_inout(
 }
 
 #[ffi_handler(dtypes(T = [i32, u64], I = [u16, i64]))]
-pub fn fuzz_product<T: Element + num_traits::Zero, I: Element + num_traits::Zero>(
+pub fn fuzz_product<T: Element + Zero, I: Element + Zero>(
     #[shape(n)] x: &[T],
     #[shape(k)] index: &[I],
     #[dim] n: usize,

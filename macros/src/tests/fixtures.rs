@@ -9,9 +9,9 @@ use std::{
 
 use proc_macro2::{Group, TokenStream, TokenTree};
 use quote::ToTokens;
-use syn::{Attribute, ImplItem, Item, Meta};
+use syn::{Attribute, DeriveInput, ImplItem, Item, Meta};
 
-use crate::{handler, rules::Rule};
+use crate::{derive, handler, rules::Rule};
 
 #[test]
 fn a_fixture_breaks_the_rule_it_names() {
@@ -57,10 +57,25 @@ fn rust_files(folder: &Path, files: &mut Vec<PathBuf>) {
 /// A handler: the arguments of its attribute and the item.
 type Handler = (TokenStream, TokenStream);
 
-/// The ids of the rules that the handlers of a file break.
+/// The ids of the rules that the handlers and the derived enums of a file break.
 fn broken_rules(source: &str) -> BTreeSet<&'static str> {
-    let handlers = handlers(source).into_iter();
-    handlers.flat_map(|(arguments, item)| handler(arguments, item).1).map(|diagnostic| diagnostic.rule.id()).collect()
+    let handlers = handlers(source).into_iter().flat_map(|(arguments, item)| handler(arguments, item).1);
+    let derived = derived(source).into_iter().flat_map(|input| derive::derive(&input).1);
+    handlers.chain(derived).map(|diagnostic| diagnostic.rule.id()).collect()
+}
+
+/// The types of a file with `#[derive(FfiAttr)]`.
+fn derived(source: &str) -> Vec<DeriveInput> {
+    let is_derived = |input: &DeriveInput| {
+        let is_derive = |attribute: &&Attribute| attribute.path().is_ident("derive");
+        input
+            .attrs
+            .iter()
+            .filter(is_derive)
+            .any(|attribute| attribute.to_token_stream().to_string().contains("FfiAttr"))
+    };
+    let items = syn::parse_file(source).unwrap().items.into_iter();
+    items.filter_map(|item| syn::parse2(item.into_token_stream()).ok()).filter(is_derived).collect()
 }
 
 /// The handlers of a file, in its modules' top level and in `impl` blocks.

@@ -510,7 +510,7 @@ fn mistakes_leave_the_function_and_an_empty_operation() {
         quote!(batch = wide, platform = tpu, crate = engine),
         quote! {
             /// Kept.
-            pub fn f(#[shape(1.5)] #[allow(unused)] x: &[f32], #[scratch] y: &mut [f32]) {
+            pub fn f(#[shape(1.5)] #[allow(unused)] x: &[f32], #[workspace] y: &mut [f32]) {
                 body()
             }
         },
@@ -547,7 +547,7 @@ fn mistakes_leave_the_function_and_an_empty_operation() {
             }
         };
         ::core::compile_error! {
-            "`batch` is `each`, `whole` or `none`"
+            "`batch` is `each`, `parallel`, `whole` or `none`"
         }
         ::core::compile_error! {
             "`platform` is `cpu` or `cuda`"
@@ -556,7 +556,7 @@ fn mistakes_leave_the_function_and_an_empty_operation() {
             "a literal in a shape is an integer that fits into `i64`"
         }
         ::core::compile_error! {
-            "this is no marker of a parameter: the markers are `#[shape(..)]`, `#[dim]` and `#[attr(..)]`"
+            "this is no marker of a parameter: the markers are `#[shape(..)]`, `#[dim]`, `#[scratch(..)]` and `#[attr(..)]`"
         }
     "#]]
     .assert_eq(&format(tokens));

@@ -2,7 +2,7 @@
 
 use oxidax::prelude::*;
 
-#[ffi_handler(batch = parallel)]
+#[ffi_handler(batch = loop_over)]
 fn f(#[shape(n)] x: &[f32], #[shape(n)] y: &mut [f32]) {}
 
 fn main() {}

@@ -1,0 +1,280 @@
+//! Temporary memory of a handler on the CPU, kept for each thread: once warm, a call allocates nothing.
+
+use std::alloc::{Layout, alloc_zeroed, dealloc};
+use std::cell::{Cell, RefCell};
+use std::ptr::NonNull;
+use std::slice;
+
+use serde_json::Value as Json;
+
+use crate::dtype::Element;
+use crate::error::{Error, ErrorCode};
+use crate::param::{AttrType, Decode, Param, Role, Source};
+use crate::platform::{Cpu, Platform};
+
+/// Every slice begins on a cache line.
+const ALIGN: usize = 64;
+/// A thread keeps no more than this in one arena between calls.
+const KEEP: usize = 64 << 20;
+/// A thread keeps so many arenas: one for each scratch parameter of handlers that call each other.
+const SPARES: usize = 8;
+
+/// Temporary memory, as much as the handler asks for. What it held before is anything.
+///
+/// ```
+/// use oxidax::{Scratch, Error};
+/// # fn main() -> Result<(), Error> {
+/// Scratch::with(|scratch| {
+///     let work: &mut [f64] = scratch.take(100)?;
+///     let pivots: &mut [i32] = scratch.take(10)?;
+///     work[99] = f64::from(pivots.len() as i32);
+///     Ok(())
+/// })
+/// # }
+/// ```
+#[derive(Clone, Copy)]
+pub struct Scratch<'f> {
+    arena: &'f Arena,
+}
+
+impl<'f> Scratch<'f> {
+    /// Lends a thread's memory to a function, to call a handler's function from Rust.
+    pub fn with<R>(f: impl FnOnce(Scratch<'_>) -> R) -> R {
+        let mut pad = Lease::take();
+        f(Scratch { arena: pad.reset() })
+    }
+
+    /// A slice of `len` elements, apart from all others of this call.
+    ///
+    /// # Errors
+    ///
+    /// RESOURCE_EXHAUSTED if there is not so much memory.
+    pub fn take<T: Element>(self, len: usize) -> Result<&'f mut [T], Error> {
+        let exhausted = || {
+            let message = format!("{len} elements of {} as scratch memory are not to be had", T::DTYPE.name());
+            Error::new(ErrorCode::ResourceExhausted, message)
+        };
+        let bytes = len.checked_mul(size_of::<T>()).filter(|&bytes| bytes <= isize::MAX as usize - ALIGN);
+        let data = bytes.and_then(|bytes| self.arena.bump(bytes)).ok_or_else(exhausted)?;
+        // SAFETY: S1: aligned to a cache line, so many bytes, initialised, and given out once until the next reset, which
+        // needs the arena mutably.
+        Ok(unsafe { slice::from_raw_parts_mut(data.cast().as_ptr(), len) })
+    }
+}
+
+/// Chunks of memory, of which only the last has room.
+#[derive(Default)]
+struct Arena {
+    chunks: RefCell<Vec<Chunk>>,
+    /// Bytes given out of the last chunk.
+    used: Cell<usize>,
+}
+
+struct Chunk {
+    data: NonNull<u8>,
+    bytes: usize,
+}
+
+impl Chunk {
+    fn layout(bytes: usize) -> Option<Layout> {
+        Layout::from_size_align(bytes.max(ALIGN), ALIGN).ok()
+    }
+
+    fn new(bytes: usize) -> Option<Chunk> {
+        let layout = Chunk::layout(bytes)?;
+        // SAFETY: S2: the size is not 0. Zeroed once, so that every byte is initialised for good.
+        let data = NonNull::new(unsafe { alloc_zeroed(layout) })?;
+        Some(Chunk { data, bytes: layout.size() })
+    }
+}
+
+impl Drop for Chunk {
+    fn drop(&mut self) {
+        if let Some(layout) = Chunk::layout(self.bytes) {
+            // SAFETY: S2: allocated with this layout.
+            unsafe { dealloc(self.data.as_ptr(), layout) };
+        }
+    }
+}
+
+impl Arena {
+    /// So many bytes that nobody else has.
+    fn bump(&self, bytes: usize) -> Option<NonNull<u8>> {
+        let mut chunks = self.chunks.borrow_mut();
+        let start = self.used.get();
+        let room = chunks.last().map_or(0, |chunk| chunk.bytes - start);
+        if room < bytes || chunks.is_empty() {
+            let grown = chunks.last().map_or(0, |chunk| chunk.bytes.saturating_mul(2)).min(KEEP);
+            let chunk = Chunk::new(bytes.max(grown))?;
+            let data = chunk.data;
+            self.used.set(bytes.next_multiple_of(ALIGN).min(chunk.bytes));
+            chunks.push(chunk);
+            return Some(data);
+        }
+        let chunk = chunks.last()?;
+        self.used.set((start + bytes).next_multiple_of(ALIGN).min(chunk.bytes));
+        // SAFETY: S1: inside the chunk, or at its end for no bytes.
+        Some(unsafe { chunk.data.add(start) })
+    }
+
+    /// Takes everything back, and makes one chunk of several: the next call finds it.
+    fn reset(&mut self) -> &Arena {
+        let chunks = self.chunks.get_mut();
+        if chunks.len() > 1 {
+            let total = chunks.iter().map(|chunk| chunk.bytes).fold(0, usize::saturating_add);
+            chunks.clear();
+            chunks.extend(Chunk::new(total));
+        }
+        self.used.set(0);
+        self
+    }
+}
+
+thread_local! {
+    static ARENAS: RefCell<Vec<Arena>> = const { RefCell::new(Vec::new()) };
+}
+
+/// A thread's arena, until it is dropped. A handler that is called while another one waits finds the next.
+pub struct Lease(Arena);
+
+impl Lease {
+    fn take() -> Lease {
+        // A thread that is ending has none.
+        Lease(ARENAS.try_with(|arenas| arenas.borrow_mut().pop()).ok().flatten().unwrap_or_default())
+    }
+
+    fn reset(&mut self) -> &Arena {
+        self.0.reset()
+    }
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        let mut arena = std::mem::take(&mut self.0);
+        arena.reset();
+        let bytes: usize = arena.chunks.get_mut().iter().map(|chunk| chunk.bytes).sum();
+        if bytes > KEEP {
+            return;
+        }
+        let _ = ARENAS.try_with(|arenas| {
+            let mut arenas = arenas.borrow_mut();
+            if arenas.len() < SPARES {
+                arenas.push(arena);
+            }
+        });
+    }
+}
+
+// SAFETY: D1: an arena is the thread's own, and lent for no longer than it is stored.
+#[diagnostic::do_not_recommend]
+unsafe impl Decode for Scratch<'_> {
+    type Stored = Lease;
+    const ROLE: Role = Role::Context;
+    const TYPE: AttrType = AttrType::Context;
+
+    fn decode(_source: &Source<'_>) -> Option<Lease> {
+        Some(Lease::take())
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl<'f> Param<'f> for Scratch<'f> {
+    fn lend(stored: &'f mut Lease) -> Self {
+        Scratch { arena: stored.reset() }
+    }
+
+    fn to_json(&self) -> Json {
+        Json::Null
+    }
+}
+
+/// The memory of a `#[scratch(..)]` parameter.
+pub struct Scratchpad {
+    lease: Lease,
+    name: &'static str,
+    len: i64,
+}
+
+impl Scratchpad {
+    /// For `len` elements, or an error when they are asked for if that is no size.
+    pub fn new(name: &'static str, len: i64) -> Self {
+        Scratchpad { lease: Lease::take(), name, len }
+    }
+}
+
+/// The type of a `#[scratch(..)]` parameter on platform `P`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be scratch memory of a handler for {P}",
+    label = "not scratch memory on this platform",
+    note = "on the CPU, scratch memory is `&mut [T]`"
+)]
+pub trait ScratchParam<'f, P: Platform>: Sized {
+    /// The memory for one call of the function.
+    ///
+    /// # Errors
+    ///
+    /// INVALID_ARGUMENT if the size is none, RESOURCE_EXHAUSTED if there is not so much memory.
+    fn lend(pad: &'f mut Scratchpad) -> Result<Self, Error>;
+}
+
+#[diagnostic::do_not_recommend]
+impl<'f, T: Element> ScratchParam<'f, Cpu> for &'f mut [T] {
+    fn lend(pad: &'f mut Scratchpad) -> Result<Self, Error> {
+        let Ok(len) = usize::try_from(pad.len) else {
+            let message =
+                format!("the size of scratch memory {:?} is negative, overflows or divides by zero", pad.name);
+            return Err(Error::invalid_argument(message));
+        };
+        Scratch { arena: pad.lease.reset() }.take(len)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slices_are_apart_and_aligned() {
+        Scratch::with(|scratch| {
+            let mut slices: Vec<&mut [u16]> = (0..100).map(|len| scratch.take(len).unwrap()).collect();
+            for (value, slice) in (0..).zip(&mut slices) {
+                assert!(slice.as_ptr().addr().is_multiple_of(ALIGN));
+                slice.fill(value);
+            }
+            for (value, slice) in (0..).zip(&slices) {
+                assert!(slice.iter().all(|&x| x == value));
+            }
+        });
+    }
+
+    #[test]
+    fn a_warm_thread_is_given_the_same_memory() {
+        let address =
+            || Scratch::with(|scratch| (0..3).map(|_| scratch.take::<f64>(1000).unwrap().as_ptr().addr()).max());
+        let first = address();
+        let second = address();
+        assert_eq!(second, address());
+        assert!(first.is_some());
+    }
+
+    #[test]
+    fn one_lease_inside_another_has_memory_of_its_own() {
+        Scratch::with(|outer| {
+            let a = outer.take::<u8>(10).unwrap();
+            a.fill(1);
+            Scratch::with(|inner| inner.take::<u8>(10).unwrap().fill(2));
+            assert_eq!(a, [1; 10]);
+        });
+    }
+
+    #[test]
+    fn what_no_machine_has_is_refused() {
+        Scratch::with(|scratch| {
+            for len in [usize::MAX, usize::MAX / 8, isize::MAX as usize / 8] {
+                let error = scratch.take::<f64>(len).unwrap_err();
+                assert_eq!(error.code(), ErrorCode::ResourceExhausted);
+                assert!(error.message().contains(&len.to_string()), "{error}");
+            }
+        });
+    }
+}

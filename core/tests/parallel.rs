@@ -1,0 +1,122 @@
+//! `batch = parallel` and `ThreadPool`: XLA's threads, by a stand-in that starts tasks at once or only after the call.
+#![allow(missing_docs, reason = "handlers of tests")]
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use oxidax::prelude::*;
+use oxidax::testing::{CallFrame, Pool};
+
+const POOLS: [Pool; 6] =
+    [Pool::None, Pool::Threads(1), Pool::Threads(2), Pool::Threads(7), Pool::Busy(1), Pool::Busy(4)];
+
+fn spend(time: Duration) {
+    let start = Instant::now();
+    while start.elapsed() < time {
+        std::hint::spin_loop();
+    }
+}
+
+/// Long enough for a batch of them to be shared.
+#[ffi_handler(batch = parallel)]
+fn slow_sum(#[shape(n)] x: &[i64], by: &[i64], #[shape()] y: &mut i64) -> Result<(), Error> {
+    spend(Duration::from_micros(20));
+    match x.iter().sum::<i64>() {
+        13 => return Err(Error::invalid_argument("unlucky")),
+        666 => panic!("beast"),
+        sum => *y = sum + by.iter().sum::<i64>(),
+    }
+    Ok(())
+}
+
+fn call(values: &[i64], shape: [i64; 2], pool: Pool) -> Result<Vec<i64>, Error> {
+    let [rows, n] = shape;
+    let frame = CallFrame::new("slow_sum").arg(values, &[rows, n]).attr("by", &[1i64, 2][..]).result::<i64>(&[rows]);
+    Ok(frame.pool(pool).call()?.get(0))
+}
+
+#[test]
+fn every_element_is_computed_once_whatever_the_threads() {
+    for rows in [0, 1, 2, 3, 50, 500] {
+        let values: Vec<i64> = (0..2 * rows).map(|i| 1000 + i).collect();
+        let expected: Vec<i64> = (0..rows).map(|i| 2000 + 4 * i + 1 + 3).collect();
+        for pool in POOLS {
+            assert_eq!(call(&values, [rows, 2], pool).unwrap(), expected, "{rows} rows, {pool:?}");
+        }
+    }
+}
+
+#[test]
+fn the_error_of_the_lowest_element_wins() {
+    for pool in POOLS {
+        let mut values = vec![1i64; 300];
+        for bad in [299, 150, 120, 40] {
+            values[bad] = 13;
+            let error = call(&values, [300, 1], pool).unwrap_err();
+            assert_eq!(error.message(), format!("slow_sum: batch element {bad}: unlucky"), "{pool:?}");
+        }
+    }
+}
+
+#[test]
+fn a_panic_on_any_thread_is_an_error_of_the_call() {
+    for pool in POOLS {
+        let mut values = vec![1i64; 300];
+        values[250] = 666;
+        let error = call(&values, [300, 1], pool).unwrap_err();
+        assert_eq!(error.message(), "slow_sum: panicked: beast", "{pool:?}");
+    }
+}
+
+/// How many threads were inside at a time, at most.
+#[ffi_handler(batch = parallel)]
+fn crowd(#[shape()] _x: &f32, #[shape()] most: &mut i64) {
+    static INSIDE: AtomicUsize = AtomicUsize::new(0);
+    let inside = INSIDE.fetch_add(1, Ordering::SeqCst) + 1;
+    spend(Duration::from_micros(200));
+    INSIDE.fetch_sub(1, Ordering::SeqCst);
+    *most = inside as i64;
+}
+
+#[test]
+fn threads_of_the_pool_do_help() {
+    let frame = CallFrame::new("crowd").arg(&[0f32; 400], &[400]).result::<i64>(&[400]).pool(Pool::Threads(3));
+    let most = frame.call().unwrap().get::<i64>(0).into_iter().max().unwrap();
+    assert!((2..=3).contains(&most), "{most} threads at a time");
+}
+
+/// A handler that shares out its own work.
+#[ffi_handler]
+fn histogram(#[shape(n)] x: &[i64], pool: ThreadPool, #[shape(k)] counts: &mut [i64]) {
+    let totals: Vec<AtomicUsize> = counts.iter().map(|_| AtomicUsize::new(0)).collect();
+    pool.for_each(x.len(), |i| {
+        totals[x[i] as usize].fetch_add(1, Ordering::Relaxed);
+    });
+    for (count, total) in counts.iter_mut().zip(totals) {
+        *count = total.into_inner() as i64;
+    }
+}
+
+#[test]
+fn borrowed_data_is_shared_and_the_caller_needs_nobody() {
+    let x: Vec<i64> = (0..10_000).map(|i| i % 3).collect();
+    for pool in POOLS {
+        let frame = CallFrame::new("histogram").arg(&x, &[10_000]).result::<i64>(&[4]).pool(pool);
+        assert_eq!(frame.call().unwrap().get::<i64>(0), [3334, 3333, 3333, 0], "{pool:?}");
+    }
+}
+
+#[test]
+fn a_panic_in_for_each_is_carried_back() {
+    for pool in POOLS {
+        let frame = CallFrame::new("histogram").arg(&[0i64, 1, 9], &[3]).result::<i64>(&[2]).pool(pool);
+        assert!(frame.call().unwrap_err().message().starts_with("histogram: panicked: "), "{pool:?}");
+    }
+}
+
+#[test]
+fn without_xla_the_calling_thread_does_it_all() {
+    let mut counts = [0; 2];
+    histogram(&[0, 1, 1], ThreadPool::none(), &mut counts);
+    assert_eq!(counts, [1, 2]);
+}

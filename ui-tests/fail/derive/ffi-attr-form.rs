@@ -1,0 +1,11 @@
+#![allow(unused)]
+
+use oxidax::prelude::*;
+
+#[derive(Clone, Copy, FfiAttr)]
+enum Mode {
+    #[ffi_attr(rename = "full")]
+    Full,
+}
+
+fn main() {}

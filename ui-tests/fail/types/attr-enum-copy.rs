@@ -1,0 +1,10 @@
+#![allow(unused)]
+
+use oxidax::prelude::*;
+
+#[derive(FfiAttr)]
+enum Mode {
+    Full,
+}
+
+fn main() {}
