@@ -38,11 +38,15 @@ fn main() {
         XLA_FFI_Handler_Bundle { instantiate, prepare, initialize, execute }
         XLA_FFI_Handler_Register_Args { struct_size, extension_start, name, platform, bundle, traits }
         XLA_FFI_Stream_Get_Args { struct_size, extension_start, ctx, stream }
+        XLA_FFI_ThreadPool_Schedule_Args { struct_size, extension_start, ctx, task, data }
+        XLA_FFI_ThreadPool_NumThreads_Args { struct_size, extension_start, ctx, num_threads }
         XLA_FFI_Metadata { struct_size, api_version, traits }
         XLA_FFI_Metadata_Extension { extension_base, metadata }
         XLA_FFI_Api {
             struct_size, extension_start, api_version, internal_api, XLA_FFI_Error_Create, XLA_FFI_Error_GetMessage,
-            XLA_FFI_Error_Destroy, XLA_FFI_Handler_Register, XLA_FFI_Stream_Get
+            XLA_FFI_Error_Destroy, XLA_FFI_Handler_Register, XLA_FFI_Stream_Get, XLA_FFI_TypeId_Register,
+            XLA_FFI_ExecutionContext_Get, XLA_FFI_State_Set, XLA_FFI_State_Get, XLA_FFI_DeviceMemory_Allocate,
+            XLA_FFI_DeviceMemory_Free, XLA_FFI_ThreadPool_Schedule, XLA_FFI_ThreadPool_NumThreads
         }
     }
     enums! {

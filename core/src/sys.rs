@@ -259,8 +259,8 @@ pub struct XLA_FFI_Api {
     pub XLA_FFI_Error_Destroy: unsafe extern "C" fn(*mut XLA_FFI_Error_Destroy_Args),
     pub XLA_FFI_Handler_Register: unsafe extern "C" fn(*mut XLA_FFI_Handler_Register_Args) -> *mut XLA_FFI_Error,
     pub XLA_FFI_Stream_Get: unsafe extern "C" fn(*mut XLA_FFI_Stream_Get_Args) -> *mut XLA_FFI_Error,
-    /// `XLA_FFI_TypeId_Register` up to 0.1.
-    pub XLA_FFI_Type_Register: *const c_void,
+    /// `XLA_FFI_Type_Register` from 0.2 on.
+    pub XLA_FFI_TypeId_Register: *const c_void,
     /// `XLA_FFI_InvokeContext_Get` from 0.4 on.
     pub XLA_FFI_ExecutionContext_Get: *const c_void,
     pub XLA_FFI_State_Set: *const c_void,

@@ -671,7 +671,7 @@ fn api(minor: i32) -> XLA_FFI_Api {
         XLA_FFI_Error_Destroy: error_destroy,
         XLA_FFI_Handler_Register: no_registration,
         XLA_FFI_Stream_Get: stream_get,
-        XLA_FFI_Type_Register: ptr::null(),
+        XLA_FFI_TypeId_Register: ptr::null(),
         XLA_FFI_ExecutionContext_Get: ptr::null(),
         XLA_FFI_State_Set: ptr::null(),
         XLA_FFI_State_Get: ptr::null(),
