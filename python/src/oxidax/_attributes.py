@@ -25,6 +25,7 @@ class Value(NamedTuple):
     dtype: str | None  # None: a string
     shape: tuple[int, ...]
     data: bytes
+    variant: tuple[str, int] | None = None  # of an enum: its name, and what it is in shapes
 
     def array(self) -> np.ndarray[Any, Any]:
         """The value of a scalar or an array, as NumPy has it."""
@@ -32,8 +33,14 @@ class Value(NamedTuple):
         return np.frombuffer(self.data, NUMPY[self.dtype]).reshape(self.shape)
 
     def python(self) -> Any:
-        """The value for people and for shape expressions: a number, a list or a string."""
+        """The value for people: a number, a list, a string, or the name of a variant."""
+        if self.variant is not None:
+            return self.variant[0]
         return self.data.decode() if self.dtype is None else self.array().tolist()
+
+    def in_shape(self) -> Any:
+        """The value for shape expressions."""
+        return self.python() if self.variant is None else self.variant[1]
 
     def __repr__(self) -> str:
         return f"{self.python()!r}:{self.dtype or 'str'}"
@@ -49,10 +56,13 @@ class AttributeSpec:
     wire: str | None
     optional: bool
     default: Value | None
+    variants: tuple[tuple[str, int], ...] = ()  # of an enum
 
     @property
     def expected(self) -> str:
         """The type as prose."""
+        if self.variants:
+            return " or ".join(f'"{name}"' for name, _ in self.variants)
         if self.form == "string":
             return "str"
         return f"1-D array of {self.dtype}" if self.form == "array" else str(self.dtype)
@@ -60,7 +70,7 @@ class AttributeSpec:
     @property
     def same_as(self) -> tuple[Any, ...]:
         """What has to agree with the attribute of the same name in a rule."""
-        return self.dtype, self.form, self.wire, self.optional and self.default is None
+        return self.dtype, self.form, self.wire, self.variants, self.optional and self.default is None
 
     def cast(self, value: Any) -> Value | None:
         """The value in the declared type, or None for an absent `Option`.
@@ -77,12 +87,24 @@ class AttributeSpec:
             )
         if isinstance(value, _jax.Array) and not _jax.is_key(value.dtype):
             value = np.asarray(value)
+        if self.variants:
+            return self._cast_variant(value)
         if self.form == "string":
             return Value(None, (), _text(value))
         assert self.dtype is not None
         if self.form == "scalar":
             return Value(self.dtype, (), cast_scalar(value, self.dtype).tobytes())
         return _cast_array(value, self.dtype)
+
+    def _cast_variant(self, value: Any) -> Value:
+        """A variant by its name or, where numbers travel, by its number."""
+        for variant in self.variants:
+            name, number = variant
+            is_number = isinstance(value, (int, np.integer)) and not isinstance(value, bool) and self.dtype is not None
+            if (isinstance(value, str) and value == name) or (is_number and value == number):
+                data = name.encode() if self.dtype is None else np.array(number, NUMPY[self.dtype]).tobytes()
+                return Value(self.dtype, (), data, variant)
+        raise Mismatch(_received(value))
 
     def lowered(self, value: Value) -> Any:
         """What goes into the custom call: a NumPy scalar or 1-D array, or a string."""
@@ -184,7 +206,7 @@ def default_value(spec: AttributeSpec, json: Any) -> Value | None:
     """The default of the manifest: numbers, "inf", "-inf", "nan", [re, im], lists of these, or a string."""
     if json is None:
         return None
-    if spec.form == "string":
+    if spec.form == "string" or spec.variants:
         return spec.cast(json)
     if spec.form == "array":
         return spec.cast([_number(item, spec.dtype) for item in json])

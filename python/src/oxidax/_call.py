@@ -64,7 +64,7 @@ def check(definition: Definition, keywords: Mapping[str, str], args: Sequence[An
     instance = _choose_instance(definition, operands, given, mistakes)
     dims = _keyword_dims(definition, given, mistakes)
     attributes = _cast_attributes(definition, instance, given, mistakes)
-    values = {name: attributes[name].python() for name in definition.shape_attributes if name in attributes}
+    values = {name: attributes[name].in_shape() for name in definition.shape_attributes if name in attributes}
     if len(operands) == len(definition.arguments):
         shapes = [None if operand is None else operand.shape for operand in operands]
         mistakes += infer(definition, shapes, dims, values).mistakes

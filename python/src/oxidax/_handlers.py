@@ -31,8 +31,11 @@ class Handler:
 
         Before the backend exists, JAX only keeps the handler in a queue.
         """
-        capsules = {stage: _jax.pycapsule(address) for stage, address in self.stages.items()}
-        _jax.register_ffi_target(target, capsules, platform=_jax.xla_platform(platform))
+        _jax.register_ffi_target(target, self.capsules(), platform=_jax.xla_platform(platform))
+
+    def capsules(self) -> dict[str, Any]:
+        """The stages as `jax.ffi.register_ffi_target` takes them."""
+        return {stage: _jax.pycapsule(address) for stage, address in self.stages.items()}
 
     def probe(self) -> tuple[int, int] | str:
         """The API version that the handler declares, or what is wrong with its answer."""

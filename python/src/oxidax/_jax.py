@@ -180,15 +180,33 @@ def register_lowering(primitive: Primitive, rules: dict[str, Callable[..., Any]]
 
 
 def custom_call(
-    ctx: Any, target: str, operands: Sequence[Any], attributes: dict[str, Any], aliases: dict[int, int]
+    ctx: Any,
+    target: str,
+    operands: Sequence[Any],
+    attributes: dict[str, Any],
+    aliases: dict[int, int],
+    col_major: tuple[Sequence[bool], Sequence[bool]],
 ) -> Any:
-    """Lowers to one custom call with row-major operands and results.
+    """Lowers to one custom call, row-major but for the operands and results that `col_major` names.
 
     `operand_output_aliases` is a keyword of `mlir.custom_call` that `ffi_lowering` passes on. Attributes go
     in by `backend_config` where `mlir.ir_attribute` is public (not on 0.5), so that one may be called "ctx".
     """
     options: dict[str, Any] = {"operand_output_aliases": aliases} if aliases else {}
+    for key, avals, columns in zip(
+        ("operand_layouts", "result_layouts"), (ctx.avals_in, ctx.avals_out), col_major, strict=True
+    ):
+        if any(columns):
+            options[key] = [_layout(len(aval.shape), first) for aval, first in zip(avals, columns, strict=True)]
     if hasattr(mlir, "ir_attribute"):
         options["backend_config"] = {k: mlir.ir_attribute(v) for k, v in attributes.items()}
         attributes = {}
     return ffi_lowering(target, **options)(ctx, *operands, **attributes)
+
+
+def _layout(rank: int, columns_first: bool) -> tuple[int, ...]:
+    """The axes from the one whose elements lie together to the outermost."""
+    order = list(reversed(range(rank)))
+    if columns_first:
+        order[:2] = reversed(order[:2])
+    return tuple(order)

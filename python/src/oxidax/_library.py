@@ -32,7 +32,11 @@ class Library:
     ``for operation in ops`` goes over all.
     """
 
-    def __init__(self, path: str, sha256: str, operations: list[Operation]) -> None:
+    def __init__(
+        self, path: str, sha256: str, operations: list[Operation], replacements: dict[str, Handler] | None = None
+    ) -> None:
+        #: The handlers that are made to take the place of another library's, by target. `load` leaves them alone.
+        self.replacements = replacements or {}
         self.__file__ = path
         self.__doc__ = f"Operations of {path}:\n\n" + "\n".join(f"  {o.__name__}{o.__signature__}" for o in operations)
         self._sha256 = sha256
@@ -132,7 +136,8 @@ def _open(path: str, content: bytes, sha256: str) -> Library:
             f'{path}: built with panic = "{panic}", so that a panic would end the process: '
             'remove `panic = "abort"` from its Cargo profile'
         )
-    groups = _by_operation(definitions, path)
+    replacements = [d for d in definitions if d.drop_in]
+    groups = _by_operation([d for d in definitions if not d.drop_in], path)
     handlers = _handlers_of(groups, table, path)
     _refuse_incompatible(groups, handlers, path)
     renamed, owners = _private_names(groups, sha256)
@@ -156,7 +161,8 @@ def _open(path: str, content: bytes, sha256: str) -> Library:
                     f'{path}: XLA refuses the handler "{operation.target}" for {definition.platform}: {error}'
                 ) from error
             _owners[operation.target, definition.platform] = path
-    return Library(path, sha256, operations)
+    drop_ins = _handlers_of([replacements], table, path)
+    return Library(path, sha256, operations, {d.target: drop_ins[d.id] for d in replacements})
 
 
 def _handlers_of(groups: list[list[Definition]], table: HandlerTable, path: str) -> dict[str, Handler]:

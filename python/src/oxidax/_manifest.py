@@ -23,6 +23,7 @@ class Buffer:
     name: str
     role: str  # "argument", "inout" or "result"
     shape: tuple[Expr, ...]
+    col_major: bool = False
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ class Definition:
     platform: str
     handler: int
     doc: str
-    batch: str  # "each", "whole" or "none"
+    batch: str  # "each", "parallel", "whole" or "none"
     dims: tuple[str, ...]
     buffers: tuple[Buffer, ...]
     attributes: tuple[str, ...]
@@ -59,6 +60,7 @@ class Definition:
     instances: tuple[Instance, ...]
     vjp: Vjp | None
     jvp: str | None
+    drop_in: bool = False
 
     @cached_property
     def arguments(self) -> tuple[Buffer, ...]:
@@ -75,6 +77,11 @@ class Definition:
         """Operand to result, for each `InOut` parameter."""
         place = {b.name: i for i, b in enumerate(self.results)}
         return {i: place[b.name] for i, b in enumerate(self.arguments) if b.role == "inout"}
+
+    @cached_property
+    def layouts(self) -> tuple[tuple[bool, ...], tuple[bool, ...]]:
+        """Whether columns come first, for each operand and for each result."""
+        return tuple(b.col_major for b in self.arguments), tuple(b.col_major for b in self.results)
 
     @cached_property
     def dim_keywords(self) -> tuple[str, ...]:
@@ -138,7 +145,11 @@ def parse(text: bytes, path: str) -> tuple[str, list[Definition]]:
 
 def _definition(op: dict[str, Any]) -> Definition:
     params = op["params"]
-    buffers = tuple(Buffer(p["name"], p["role"], tuple(p["shape"])) for p in params if p["role"] != "attribute")
+    buffers = tuple(
+        Buffer(p["name"], p["role"], tuple(p["shape"]), p.get("layout") == "col_major")
+        for p in params
+        if p["role"] != "attribute"
+    )
     attributes = tuple(p["name"] for p in params if p["role"] == "attribute")
     vjp = op["vjp"]
     return Definition(
@@ -156,6 +167,7 @@ def _definition(op: dict[str, Any]) -> Definition:
         instances=tuple(_instance(row, buffers, attributes) for row in op["instances"]),
         vjp=None if vjp is None else Vjp(vjp["fwd"], vjp["bwd"]),
         jvp=op["jvp"],
+        drop_in=op.get("drop_in", False),
     )
 
 
@@ -168,5 +180,6 @@ def _instance(row: dict[str, Any], buffers: tuple[Buffer, ...], attributes: tupl
 
 
 def _attribute(name: str, row: dict[str, Any]) -> AttributeSpec:
-    spec = AttributeSpec(name, row["dtype"], row["form"], row["wire"], row["optional"], None)
+    variants = tuple((variant, number) for variant, number in row.get("variants", ()))
+    spec = AttributeSpec(name, row["dtype"], row["form"], row["wire"], row["optional"], None, variants)
     return dataclasses.replace(spec, default=default_value(spec, row["default"]))

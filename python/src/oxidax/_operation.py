@@ -71,10 +71,11 @@ class Operation:
             raise error.with_traceback(None) from None
 
     def _slow_call(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
-        for arg in args:
-            if isinstance(arg, _jax.Array) and not isinstance(arg, _jax.Tracer):
-                _CONCRETE.add(type(arg))
-        return self._apply(args, kwargs)
+        concrete = {type(a) for a in args if isinstance(a, _jax.Array) and not isinstance(a, _jax.Tracer)}
+        if concrete <= _CONCRETE:
+            return self._apply(args, kwargs)
+        _CONCRETE.update(concrete)
+        return self(*args, **kwargs)
 
     def _program(self, kwargs: dict[str, Any]) -> Any:
         def apply(*args: Any) -> Any:

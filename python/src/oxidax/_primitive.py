@@ -50,13 +50,13 @@ def bind(primitive: Any, operands: Sequence[Any], **params: Any) -> list[Any]:
 def infer_call(definition: Definition, shapes: list[Any], sizes: Sizes, attributes: Attributes) -> Inferred:
     """The shape rule on the parameters of the primitive."""
     used = definition.shape_attributes
-    values = {name: value.python() for name, value in attributes if name in used} if used else {}
+    values = {name: value.in_shape() for name, value in attributes if name in used} if used else {}
     return infer(definition, shapes, dict(sizes), values)
 
 
 def core_shape(definition: Definition, buffer: Buffer, sizes: Sizes, attributes: Attributes) -> tuple[Size, ...]:
     """The shape of a buffer without batch axes, where every dim is known."""
-    values = {name: value.python() for name, value in attributes if name in definition.shape_attributes}
+    values = {name: value.in_shape() for name, value in attributes if name in definition.shape_attributes}
     return tuple(evaluate(axis, dict(sizes), values) for axis in buffer.shape)
 
 
@@ -158,7 +158,7 @@ def lowering(operation: Operation, platform: str) -> Callable[..., Any]:
         operation.check_registration(platform)
         specs = definition.instances[instance].attributes
         values = {name: specs[name].lowered(value) for name, value in attributes}
-        return _jax.custom_call(ctx, operation.target, operands, values, definition.aliases)
+        return _jax.custom_call(ctx, operation.target, operands, values, definition.aliases, definition.layouts)
 
     return lower
 

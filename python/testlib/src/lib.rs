@@ -6,5 +6,6 @@ mod batching;
 mod derivatives;
 mod dtypes;
 mod failures;
+mod lapack_like;
 mod matmul;
 mod shapes;
