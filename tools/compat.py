@@ -45,7 +45,7 @@ def main():
         start = time.perf_counter()
         demo = passes(python, name, "demo", "examples/rms_norm/demo.py")
         tests = passes(python, name, "tests", "-m", "pytest", "-q", "python/tests")
-        version = "3.{}".format(environments.version_of(str(python))[1])
+        version = f"3.{environments.version_of(str(python))[1]}"
         same = "same" if library_hash() == first else "CHANGED"
         table.append((name, version, demo, tests, same, time.perf_counter() - start))
 

@@ -26,12 +26,6 @@ RENAMED = [
 
 # An item of the mirror, and what headers say of it from a jaxlib on, until the next row for it. (ABI_FACTS 1)
 DIFFERENT = [
-    # The mirror knows all minors up to this one, and takes its layout from the runtime's.
-    ("enum XLA_FFI_API_MINOR", "0.5.0", "1"),
-    ("enum XLA_FFI_API_MINOR", "0.8.1", "2"),
-    ("enum XLA_FFI_API_MINOR", "0.9.1", "3"),
-    ("enum XLA_FFI_API_MINOR", "0.11.1", "4"),
-    ("enum XLA_FFI_API_MINOR", "0.12.0", "5"),
     # The mirror has the prefix that never changed.
     ("sizeof XLA_FFI_Api", "0.5.1", "184"),
     ("sizeof XLA_FFI_Api", "0.6.0", "192"),
@@ -44,7 +38,6 @@ DIFFERENT = [
     ("sizeof XLA_FFI_Handler_Register_Args", "0.11.1", "96"),
     ("XLA_FFI_Handler_Register_Args.bundle", "0.11.1", "48 40"),
     ("XLA_FFI_Handler_Register_Args.traits", "0.11.1", "88 4"),
-    ("enum XLA_FFI_Handler_Register_Args_STRUCT_SIZE", "0.11.1", "92"),
 ]
 
 
