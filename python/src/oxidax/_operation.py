@@ -242,6 +242,8 @@ def _doc(operation: Operation) -> str:
         dtypes = []
     batch = {
         "each": "Leading axes are batch axes: they broadcast as in NumPy, and the handler runs once for each element.",
+        "parallel": "Leading axes are batch axes: they broadcast as in NumPy, and the handler runs once for each "
+        "element, on XLA's threads.",
         "whole": "Leading axes are batch axes: they broadcast as in NumPy, and the handler gets them all at once.",
         "none": "It takes no batch axes and has no jax.vmap.",
     }[d.batch]
