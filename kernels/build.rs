@@ -30,6 +30,7 @@ fn main() {
     // Every kind of target of this package: the library, its tests, its benchmarks.
     println!("cargo::rustc-link-arg=-Wl,--wrap=blas_memory_alloc,--wrap=blas_memory_free");
     // OpenBLAS keeps to itself: another copy in the process must neither use ours nor lend us its own.
-    println!("cargo::rustc-link-arg-cdylib=-Wl,--exclude-libs,ALL");
+    // (`ALL` would hide what core exports for this library, too.)
+    println!("cargo::rustc-link-arg-cdylib=-Wl,--exclude-libs,libopenblas.a");
     println!("cargo::rustc-link-arg-cdylib=-Wl,-z,defs");
 }
