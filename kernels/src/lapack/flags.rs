@@ -1,0 +1,54 @@
+//! LAPACK's one-letter options, as jaxlib's targets send them: ASCII codes in a `u8` attribute.
+#![forbid(unsafe_code)]
+
+use std::ffi::c_char;
+
+/// Which triangle of a symmetric or Hermitian matrix is read and written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub enum Uplo {
+    /// The upper one.
+    Upper = b'U',
+    /// The lower one.
+    Lower = b'L',
+}
+
+/// Which singular vectors are computed, with `k = min(m, n)`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub enum SvdJob {
+    /// All: `u` is `m x m`, `vt` is `n x n`.
+    All = b'A',
+    /// Those that belong to singular values: `u` is `m x k`, `vt` is `k x n`.
+    Some = b'S',
+    /// None.
+    None = b'N',
+}
+
+/// Whether the eigenvectors of one side are computed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub enum Eigenvectors {
+    /// Yes.
+    Compute = b'V',
+    /// No.
+    Skip = b'N',
+}
+
+/// The letter as Fortran takes it.
+pub(super) trait Letter {
+    fn letter(self) -> c_char;
+}
+
+macro_rules! letters {
+    ($($flag:ty)*) => {
+        $(impl Letter for $flag {
+            #[inline(always)]
+            fn letter(self) -> c_char {
+                self as u8 as c_char
+            }
+        })*
+    };
+}
+
+letters! { Uplo SvdJob Eigenvectors }

@@ -1,0 +1,79 @@
+//! `geqrf`: QR factors, Q as reflectors.
+
+use std::ptr;
+
+use oxidax::Error;
+
+use super::library::Library;
+use super::routines::{Int, Routines};
+use super::scalar::Lapack;
+use super::sizes::{ASK, Sizes, answered, leading, len, remembered};
+use super::workspace::{Lengths, Workspace};
+
+/// The size from which threads make one matrix faster.
+const THREADED_FROM: usize = 512;
+
+/// `a = q r`, in place, for `a` of `m x n`: `r` in the upper triangle, the reflectors whose product is `q` below it, and
+/// their factors in `tau`. Input that is not finite propagates.
+#[derive(Clone, Copy)]
+pub struct Geqrf<T: Lapack> {
+    routines: &'static Routines<T>,
+    m: Int,
+    n: Int,
+    lwork: Int,
+}
+
+impl<T: Lapack> Geqrf<T> {
+    /// For one shape.
+    ///
+    /// # Errors
+    ///
+    /// INVALID_ARGUMENT if a size does not fit LAPACK's integers.
+    pub fn new(m: usize, n: usize) -> Result<Self, Error> {
+        Self::on(Library::serving(m.min(n), THREADED_FROM), m, n)
+    }
+
+    /// As [`new`](Self::new), on a library of one's choice.
+    ///
+    /// # Errors
+    ///
+    /// As `new`.
+    pub fn on(library: &'static Library, m: usize, n: usize) -> Result<Self, Error> {
+        let sizes = Sizes("geqrf");
+        let routines: &'static Routines<T> = library.routines();
+        let (m, n) = (sizes.int("m", m)?, sizes.int("n", n)?);
+        if m == 0 || n == 0 {
+            return Ok(Geqrf { routines, m, n, lwork: 0 });
+        }
+        let lwork = remembered((routines.geqrf as usize, 0, [m, n, 0]), || {
+            let (mut answer, mut info) = (T::zero(), 0);
+            // SAFETY: L5: a question about the workspace.
+            unsafe {
+                (routines.geqrf)(&m, &n, ptr::null_mut(), &leading(m), ptr::null_mut(), &mut answer, &ASK, &mut info)
+            };
+            answered(answer, n)
+        });
+        Ok(Geqrf { routines, m, n, lwork })
+    }
+
+    /// What LAPACK answers for this shape.
+    pub fn workspace(&self) -> Lengths {
+        Lengths { work: len(self.lwork), ..Lengths::default() }
+    }
+
+    /// Factorises `a`; `tau` has `min(m, n)` elements.
+    pub fn run(&self, a: &mut [T], tau: &mut [T], workspace: Workspace<'_, T>) -> Int {
+        let Geqrf { routines, m, n, lwork } = *self;
+        assert_eq!(a.len(), len(m) * len(n), "geqrf: a is not m x n");
+        assert_eq!(tau.len(), len(m.min(n)), "geqrf: there is not one tau for each of min(m, n)");
+        workspace.check(self.workspace());
+        if m == 0 || n == 0 {
+            return 0;
+        }
+        let work = workspace.work.as_mut_ptr();
+        let mut info = 0;
+        // SAFETY: L1, L4: `a` is `m x n` with leading dimension `m`, `tau` has `min(m, n)` and `work` `lwork` elements.
+        unsafe { (routines.geqrf)(&m, &n, a.as_mut_ptr(), &leading(m), tau.as_mut_ptr(), work, &lwork, &mut info) };
+        info
+    }
+}

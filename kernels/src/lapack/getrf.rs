@@ -1,0 +1,67 @@
+//! `getrf`: LU factors with row swaps.
+
+use oxidax::Error;
+
+use super::library::Library;
+use super::routines::{Int, Routines};
+use super::scalar::Lapack;
+use super::sizes::{Sizes, leading, len};
+use super::workspace::Lengths;
+
+/// The size from which threads make one matrix faster.
+const THREADED_FROM: usize = 512;
+
+/// `a = p l u`, in place, for `a` of `m x n`. A singular matrix has factors too. Input that is not finite propagates.
+#[derive(Clone, Copy)]
+pub struct Getrf<T: Lapack> {
+    routines: &'static Routines<T>,
+    m: Int,
+    n: Int,
+}
+
+impl<T: Lapack> Getrf<T> {
+    /// For one shape.
+    ///
+    /// # Errors
+    ///
+    /// INVALID_ARGUMENT if a size does not fit LAPACK's integers.
+    pub fn new(m: usize, n: usize) -> Result<Self, Error> {
+        Self::on(Library::serving(m.min(n), THREADED_FROM), m, n)
+    }
+
+    /// As [`new`](Self::new), on a library of one's choice.
+    ///
+    /// # Errors
+    ///
+    /// As `new`.
+    pub fn on(library: &'static Library, m: usize, n: usize) -> Result<Self, Error> {
+        let sizes = Sizes("getrf");
+        Ok(Getrf { routines: library.routines(), m: sizes.int("m", m)?, n: sizes.int("n", n)? })
+    }
+
+    /// None.
+    pub fn workspace(&self) -> Lengths {
+        Lengths::default()
+    }
+
+    /// Factorises `a`; `pivots[i]`, counted from 1, is the row that row `i` was swapped with, of `min(m, n)`.
+    /// info > 0: that pivot, the first of them, is zero.
+    pub fn run(&self, a: &mut [T], pivots: &mut [Int]) -> Int {
+        let Getrf { routines, m, n } = *self;
+        assert_eq!(a.len(), len(m) * len(n), "getrf: a is not m x n");
+        assert_eq!(pivots.len(), len(m.min(n)), "getrf: there is not one pivot for each of min(m, n)");
+        if m == 0 || n == 0 {
+            return 0;
+        }
+        let mut info = 0;
+        // SAFETY: L1, L4: `a` is `m x n` with leading dimension `m`, and `pivots` has `min(m, n)` elements.
+        unsafe { (routines.getrf)(&m, &n, a.as_mut_ptr(), &leading(m), pivots.as_mut_ptr(), &mut info) };
+        // A search for the largest of several NaN may name any row, or none. What reads pivots indexes with them.
+        for (row, pivot) in (1..).zip(pivots) {
+            if !(row..=m).contains(pivot) {
+                *pivot = row;
+            }
+        }
+        info
+    }
+}

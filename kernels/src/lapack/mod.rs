@@ -1,0 +1,49 @@
+//! LAPACK, once for all four scalar types: safe functions over slices, on OpenBLAS and, for large matrices, on SciPy.
+//!
+//! A routine is one row of the table in `routines.rs` and one file here. Matrices are column-major and dense: `m x n` has
+//! leading dimension `m`. What each file adds to LAPACK is said there: sizes, empty and non-finite matrices.
+//!
+//! | English | routine | type |
+//! |---|---|---|
+//! | Cholesky factor | `potrf` | [`Potrf`] |
+//! | LU factors | `getrf` | [`Getrf`] |
+//! | QR factors, as reflectors | `geqrf` | [`Geqrf`] |
+//! | Q of reflectors | `orgqr`, `ungqr` | [`Orgqr`] |
+//! | singular values and vectors, by halves | `gesdd` | [`Gesdd`] |
+//! | singular values and vectors, by QR | `gesvd` | [`Gesvd`] |
+//! | eigenvalues and vectors | `geev` | [`Geev`] |
+//!
+//! Each type is made for one shape, which checks the sizes (`new`), says how much work memory it takes (`workspace`), and
+//! then runs on any number of matrices (`run`), from any number of threads. The result is LAPACK's `info`: 0 for success,
+//! above 0 for a numerical failure that the routine describes, below 0 for input that was refused.
+//!
+//! The result of a matrix depends on nothing but the matrix, its shape and the [`Library`] that serves the shape.
+#![allow(unsafe_code, reason = "calls to Fortran are unsafe, and all of them are in this folder")]
+
+mod flags;
+mod geev;
+mod geqrf;
+mod gesdd;
+mod gesvd;
+mod getrf;
+mod library;
+mod memory;
+mod orgqr;
+mod potrf;
+mod routines;
+mod scalar;
+mod sizes;
+mod workspace;
+
+pub use flags::{Eigenvectors, SvdJob, Uplo};
+pub use geev::Geev;
+pub use geqrf::Geqrf;
+pub use gesdd::Gesdd;
+pub use gesvd::Gesvd;
+pub use getrf::Getrf;
+pub use library::Library;
+pub use orgqr::Orgqr;
+pub use potrf::Potrf;
+pub use routines::{Int, Routines};
+pub use scalar::Lapack;
+pub use workspace::{Lengths, OwnedWorkspace, Workspace};

@@ -1,0 +1,183 @@
+//! The routine table: names and signatures of LAPACK's routines, one row each, over the scalar type `E`.
+//!
+//! A row makes a field of [`Routines`], its signature (compared by the compiler with `lapack-sys`'s four prototypes), and
+//! the names under which SciPy's routine is looked up. To add a routine, add a row here and a file beside this one.
+
+use std::ffi::{c_char, c_void};
+use std::mem::transmute;
+
+use lapack_sys as sys;
+use num_complex::Complex;
+use openblas_src as _; // brings the library that `lapack_sys` declares
+
+use super::library::Library;
+
+/// LAPACK's integer.
+pub type Int = i32;
+
+/// What a signature says of its scalar type: the type of its parts. `lapack-sys` has complex types of its own.
+pub trait Number {
+    /// The type of the real and imaginary parts.
+    type Real;
+}
+
+macro_rules! elements {
+    ($($element:ty, $real:ty;)*) => { $(impl Number for $element { type Real = $real; })* };
+}
+
+elements! {
+    f32, f32;
+    f64, f64;
+    Complex<f32>, f32;
+    Complex<f64>, f64;
+    sys::c_float_complex, f32;
+    sys::c_double_complex, f64;
+}
+
+/// A routine whose signature differs between the real types and the complex ones.
+#[derive(Clone, Copy)]
+pub(super) enum Kind<R, C> {
+    Real(R),
+    Complex(C),
+}
+
+// The vocabulary of the rows.
+type Flag = *const c_char;
+type Size = *const Int;
+type In<X> = *const X;
+type Out<X> = *mut X;
+type Real<E> = <E as Number>::Real;
+
+/// The routine of `address`, with the signature that the row gives.
+macro_rules! from_address {
+    ($signature:ty, $name:ident, $find:ident) => {
+        // SAFETY: L3: `find` answers a name with the address of the routine of that name, and not with null.
+        unsafe { transmute::<*const c_void, $signature>($find(stringify!($name).trim_end_matches('_'))?) }
+    };
+}
+
+/// A routine of `lapack-sys` over its own complex type, as one over ours.
+macro_rules! over {
+    ($stem:ident, $name:ident, $sys:ty, $ours:ty) => {
+        // SAFETY: L2: the two complex types have one layout, so that pointers to them are passed alike.
+        unsafe { transmute::<$stem<$sys>, $stem<$ours>>(sys::$name) }
+    };
+}
+
+macro_rules! routines {
+    (
+        one signature { $($stem:ident = $s:ident $d:ident $c:ident $z:ident ($($argument:ty),* $(,)?);)* }
+        two signatures {
+            $($both:ident = $bs:ident $bd:ident ($($real:ty),* $(,)?) | $bc:ident $bz:ident ($($complex:ty),* $(,)?);)*
+        }
+    ) => {
+        #[allow(non_camel_case_types, reason = "named after the rows")]
+        mod signature {
+            use super::*;
+            $(pub(in super::super) type $stem<E> = unsafe extern "C" fn($($argument),*);)*
+            pub(in super::super) mod real {
+                use super::*;
+                $(pub(in super::super::super) type $both<E> = unsafe extern "C" fn($($real),*);)*
+            }
+            pub(in super::super) mod complex {
+                use super::*;
+                $(pub(in super::super::super) type $both<E> = unsafe extern "C" fn($($complex),*);)*
+            }
+        }
+        use signature::*;
+
+        /// The routines of one library for one scalar type.
+        #[derive(Clone, Copy)]
+        pub struct Routines<E: Number> {
+            $(pub(super) $stem: $stem<E>,)*
+            $(pub(super) $both: Kind<real::$both<E>, complex::$both<E>>,)*
+        }
+
+        /// OpenBLAS, linked into this library: one thread a call.
+        pub(super) static OPENBLAS: Library = Library {
+            name: "openblas",
+            s: Routines { $($stem: sys::$s,)* $($both: Kind::Real(sys::$bs),)* },
+            d: Routines { $($stem: sys::$d,)* $($both: Kind::Real(sys::$bd),)* },
+            c: {
+                use complex::*;
+                Routines {
+                    $($stem: over!($stem, $c, sys::c_float_complex, Complex<f32>),)*
+                    $($both: Kind::Complex(over!($both, $bc, sys::c_float_complex, Complex<f32>)),)*
+                }
+            },
+            z: {
+                use complex::*;
+                Routines {
+                    $($stem: over!($stem, $z, sys::c_double_complex, Complex<f64>),)*
+                    $($both: Kind::Complex(over!($both, $bz, sys::c_double_complex, Complex<f64>)),)*
+                }
+            },
+        };
+
+        /// The table of a library whose routines `find` finds by name (`dpotrf`), or the first error of `find`.
+        ///
+        /// # Safety
+        ///
+        /// Clause L3: what `find` returns is the address of the routine of that name, with 32-bit integers, valid for ever.
+        pub(super) unsafe fn from_addresses<X>(
+            name: &'static str,
+            find: impl Fn(&'static str) -> Result<*const c_void, X>,
+        ) -> Result<Library, X> {
+            Ok(Library {
+                name,
+                s: Routines {
+                    $($stem: from_address!($stem<f32>, $s, find),)*
+                    $($both: Kind::Real(from_address!(real::$both<f32>, $bs, find)),)*
+                },
+                d: Routines {
+                    $($stem: from_address!($stem<f64>, $d, find),)*
+                    $($both: Kind::Real(from_address!(real::$both<f64>, $bd, find)),)*
+                },
+                c: Routines {
+                    $($stem: from_address!($stem<Complex<f32>>, $c, find),)*
+                    $($both: Kind::Complex(from_address!(complex::$both<Complex<f32>>, $bc, find)),)*
+                },
+                z: Routines {
+                    $($stem: from_address!($stem<Complex<f64>>, $z, find),)*
+                    $($both: Kind::Complex(from_address!(complex::$both<Complex<f64>>, $bz, find)),)*
+                },
+            })
+        }
+    };
+}
+
+routines! {
+    one signature {
+        // uplo, n, a, lda, info
+        potrf = spotrf_ dpotrf_ cpotrf_ zpotrf_ (Flag, Size, Out<E>, Size, Out<Int>);
+        // m, n, a, lda, ipiv, info
+        getrf = sgetrf_ dgetrf_ cgetrf_ zgetrf_ (Size, Size, Out<E>, Size, Out<Int>, Out<Int>);
+        // m, n, a, lda, tau, work, lwork, info
+        geqrf = sgeqrf_ dgeqrf_ cgeqrf_ zgeqrf_ (Size, Size, Out<E>, Size, Out<E>, Out<E>, Size, Out<Int>);
+        // m, n, k, a, lda, tau, work, lwork, info
+        orgqr = sorgqr_ dorgqr_ cungqr_ zungqr_ (Size, Size, Size, Out<E>, Size, In<E>, Out<E>, Size, Out<Int>);
+    }
+
+    two signatures {
+        // jobz, m, n, a, lda, s, u, ldu, vt, ldvt, work, lwork, [rwork,] iwork, info
+        gesdd = sgesdd_ dgesdd_ (
+            Flag, Size, Size, Out<E>, Size, Out<Real<E>>, Out<E>, Size, Out<E>, Size, Out<E>, Size, Out<Int>, Out<Int>,
+        ) | cgesdd_ zgesdd_ (
+            Flag, Size, Size, Out<E>, Size, Out<Real<E>>, Out<E>, Size, Out<E>, Size, Out<E>, Size, Out<Real<E>>, Out<Int>,
+            Out<Int>,
+        );
+        // jobu, jobvt, m, n, a, lda, s, u, ldu, vt, ldvt, work, lwork, [rwork,] info
+        gesvd = sgesvd_ dgesvd_ (
+            Flag, Flag, Size, Size, Out<E>, Size, Out<Real<E>>, Out<E>, Size, Out<E>, Size, Out<E>, Size, Out<Int>,
+        ) | cgesvd_ zgesvd_ (
+            Flag, Flag, Size, Size, Out<E>, Size, Out<Real<E>>, Out<E>, Size, Out<E>, Size, Out<E>, Size, Out<Real<E>>,
+            Out<Int>,
+        );
+        // jobvl, jobvr, n, a, lda, (wr, wi | w), vl, ldvl, vr, ldvr, work, lwork, [rwork,] info
+        geev = sgeev_ dgeev_ (
+            Flag, Flag, Size, Out<E>, Size, Out<Real<E>>, Out<Real<E>>, Out<E>, Size, Out<E>, Size, Out<E>, Size, Out<Int>,
+        ) | cgeev_ zgeev_ (
+            Flag, Flag, Size, Out<E>, Size, Out<E>, Out<E>, Size, Out<E>, Size, Out<E>, Size, Out<Real<E>>, Out<Int>,
+        );
+    }
+}

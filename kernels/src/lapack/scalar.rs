@@ -1,0 +1,88 @@
+//! The four scalar types of LAPACK: s, d, c and z.
+#![forbid(unsafe_code)]
+
+use num_complex::Complex;
+use oxidax::{Float, Scalar};
+
+use super::library::Library;
+use super::routines::{Number, Routines};
+
+/// A scalar type that LAPACK has routines for: `f32`, `f64`, `Complex<f32>`, `Complex<f64>`.
+#[diagnostic::on_unimplemented(
+    message = "LAPACK has no routines for `{Self}`",
+    note = "it has them for `f32`, `f64`, `Complex<f32>` and `Complex<f64>`"
+)]
+pub trait Lapack: Scalar + Number<Real = Self::RealPart> {
+    /// The type of its real and imaginary parts: `Self` for a real type.
+    type RealPart: Lapack<RealPart = Self::RealPart, ComplexOf = Self::ComplexOf> + Float;
+    /// The complex type with such parts: `Self` for a complex type.
+    type ComplexOf: Lapack<RealPart = Self::RealPart, ComplexOf = Self::ComplexOf>;
+    /// Whether it is a complex type.
+    const COMPLEX: bool;
+    /// Not a number, in both parts.
+    const NAN: Self;
+
+    /// Whether neither part is infinite or not a number.
+    fn is_finite(self) -> bool;
+    /// The real part.
+    fn re(self) -> Self::RealPart;
+    /// A complex number of its parts.
+    fn complex(re: Self::RealPart, im: Self::RealPart) -> Self::ComplexOf;
+    /// The routines of this type in a library.
+    fn routines(library: &Library) -> &Routines<Self>;
+}
+
+macro_rules! scalars {
+    ($($letter:ident $scalar:ty, $real:ty, $complex:literal, $nan:expr, |$x:ident| $finite:expr, $re:expr;)*) => {
+        $(impl Lapack for $scalar {
+            type RealPart = $real;
+            type ComplexOf = Complex<$real>;
+            const COMPLEX: bool = $complex;
+            const NAN: Self = $nan;
+
+            #[inline(always)]
+            fn is_finite(self) -> bool {
+                let $x = self;
+                $finite
+            }
+
+            #[inline(always)]
+            fn re(self) -> $real {
+                let $x = self;
+                $re
+            }
+
+            #[inline(always)]
+            fn complex(re: $real, im: $real) -> Complex<$real> {
+                Complex::new(re, im)
+            }
+
+            #[inline(always)]
+            fn routines(library: &Library) -> &Routines<Self> {
+                &library.$letter
+            }
+        })*
+    };
+}
+
+scalars! {
+    // letter, type, real part, complex?, not a number, finite?, the real part
+    s f32, f32, false, f32::NAN, |x| x.is_finite(), x;
+    d f64, f64, false, f64::NAN, |x| x.is_finite(), x;
+    c Complex<f32>, f32, true, Complex::new(f32::NAN, f32::NAN), |x| x.re.is_finite() & x.im.is_finite(), x.re;
+    z Complex<f64>, f64, true, Complex::new(f64::NAN, f64::NAN), |x| x.re.is_finite() & x.im.is_finite(), x.re;
+}
+
+/// Whether every element is finite.
+pub(super) fn all_finite<T: Lapack>(a: &[T]) -> bool {
+    // A chunk has no branch, so that it becomes vector instructions.
+    a.chunks(128).all(|chunk| chunk.iter().fold(true, |finite, x| finite & x.is_finite()))
+}
+
+/// Writes the identity, `m x n`.
+pub(super) fn fill_identity<T: Lapack>(m: usize, a: &mut [T]) {
+    a.fill(T::zero());
+    for (j, column) in a.chunks_exact_mut(m.max(1)).enumerate().take(m) {
+        column[j] = T::one();
+    }
+}

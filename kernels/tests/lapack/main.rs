@@ -1,0 +1,8 @@
+//! LAPACK through `oxidax_kernels::lapack`: residuals, policies, sizes, threads.
+
+mod direct;
+mod iterative;
+mod policies;
+mod sample;
+mod sizes;
+mod threads;

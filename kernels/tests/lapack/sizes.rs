@@ -1,0 +1,51 @@
+//! Sizes beyond LAPACK's 32-bit integers are refused by name and number, before anything is allocated.
+
+use oxidax::{Complex, Error, ErrorCode};
+use oxidax_kernels::lapack::{Eigenvectors, Geev, Geqrf, Gesdd, Gesvd, Getrf, Orgqr, Potrf, SvdJob, Uplo};
+
+#[track_caller]
+fn refused<X>(outcome: Result<X, Error>, message: &str) {
+    let error = outcome.err().expect("a size that is refused");
+    assert_eq!(error.code(), ErrorCode::InvalidArgument);
+    assert!(error.message().contains(message), "{error}");
+}
+
+#[test]
+fn a_size_that_does_not_fit_is_named() {
+    let n = 1 << 31;
+    refused(Potrf::<f32>::new(Uplo::Lower, n), "potrf: n = 2147483648 is more than LAPACK's 32-bit integers");
+    refused(Getrf::<f32>::new(n, 1), "getrf: m = 2147483648");
+    refused(Geqrf::<f64>::new(1, n), "geqrf: n = 2147483648");
+    refused(Orgqr::<f64>::new(n, 1, 1), "orgqr: m = 2147483648");
+    refused(Gesdd::<f64>::new(SvdJob::None, n, 1), "gesdd: m = 2147483648");
+    refused(Geev::<f64>::new(Eigenvectors::Skip, Eigenvectors::Skip, n), "geev: n = 2147483648");
+    assert!(Potrf::<f32>::new(Uplo::Lower, n - 1).is_ok());
+}
+
+#[test]
+fn a_workspace_that_does_not_fit_is_named() {
+    refused(Gesdd::<f64>::new(SvdJob::Some, 27_000, 27_000), "gesdd: its workspace, 4 * k * k + 7 * k");
+    refused(Gesdd::<f64>::new(SvdJob::Some, 27_000, 27_000), "= 2916216000 is");
+    refused(Gesdd::<f64>::new(SvdJob::None, 53_130, 53_130), "gesdd: m * n = 2822796900");
+    refused(Gesvd::<f32>::new(SvdJob::All, 53_130, 53_130), "gesvd: m * n = 2822796900");
+    refused(Gesdd::<Complex<f32>>::new(SvdJob::Some, 21_000, 21_000), "gesdd: its real workspace");
+    refused(
+        Geev::<f32>::new(Eigenvectors::Skip, Eigenvectors::Skip, 1 << 30),
+        "geev: its workspace, 4 * n = 4294967296",
+    );
+    assert!(Gesdd::<f64>::new(SvdJob::None, 27_000, 27_000).is_ok());
+    assert!(Gesdd::<f32>::new(SvdJob::Some, 20_000, 20_000).is_ok());
+}
+
+#[test]
+fn workspaces_for_large_matrices_are_no_shorter_than_documented() {
+    // An f32 cannot say such a number exactly.
+    let lengths = Gesdd::<f32>::new(SvdJob::Some, 20_001, 20_001).unwrap().workspace();
+    assert!(lengths.work >= 4 * 20_001 * 20_001 + 7 * 20_001 + 20_001 * 20_001);
+}
+
+#[test]
+fn impossible_shapes_of_q_are_refused() {
+    refused(Orgqr::<f32>::new(2, 3, 2), "orgqr: 3 columns of length 2 cannot be orthonormal");
+    refused(Orgqr::<Complex<f32>>::new(3, 2, 3), "ungqr: 3 reflectors are more than the 2 columns");
+}

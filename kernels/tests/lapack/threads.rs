@@ -1,0 +1,148 @@
+//! Results do not depend on threads, on what ran before, or on where a matrix lies in memory.
+
+use std::thread;
+
+use oxidax_kernels::lapack::{Geqrf, Getrf, Orgqr, OwnedWorkspace, Potrf, SvdJob, Uplo};
+
+use crate::for_each_scalar;
+use crate::iterative::{SIDES, eig, svd};
+use crate::sample::{Random, Sample, bits};
+
+type Bits = Vec<[u64; 2]>;
+
+/// Every routine on one matrix that starts `offset` elements into its memory.
+fn run_everything<T: Sample<ComplexOf: Sample>>(n: usize, seed: usize, offset: usize) -> Vec<Bits> {
+    let shifted = |a: &[T]| {
+        let mut memory = vec![T::zero(); offset];
+        memory.extend_from_slice(a);
+        memory
+    };
+    let a = Random::new(seed).matrix::<T>(n, n);
+    let mut cholesky = shifted(&Random::new(seed).definite::<T>(n));
+    assert_eq!(Potrf::new(Uplo::Lower, n).unwrap().run(&mut cholesky[offset..]), 0);
+    let (mut lu, mut pivots) = (shifted(&a), vec![0; n]);
+    Getrf::new(n, n).unwrap().run(&mut lu[offset..], &mut pivots);
+    let (mut q, mut tau) = (shifted(&a), vec![T::zero(); n]);
+    let geqrf = Geqrf::new(n, n).unwrap();
+    geqrf.run(&mut q[offset..], &mut tau, OwnedWorkspace::new(geqrf.workspace()).lend());
+    let orgqr = Orgqr::new(n, n, n).unwrap();
+    orgqr.run(&mut q[offset..], &tau, OwnedWorkspace::new(orgqr.workspace()).lend());
+    let svd = svd(true, SvdJob::Some, n, n, &shifted(&a)[offset..]);
+    let eig = eig(SIDES[0], SIDES[0], n, &shifted(&a)[offset..]);
+    let pivots = pivots.iter().map(|&pivot| [pivot as u64, 0]).collect();
+    let direct = [&cholesky, &lu, &q].map(|x| bits(&x[offset..]));
+    let iterative = [bits(&svd.u), bits(&svd.vt), bits(&eig.vl), bits(&eig.vr)];
+    [pivots, bits(&tau), bits(&eig.w)].into_iter().chain(direct).chain(iterative).collect()
+}
+
+#[test]
+fn threads_at_once_give_the_same_bits() {
+    fn test<T: Sample<ComplexOf: Sample>>() {
+        const ORDERS: [usize; 5] = [1, 4, 17, 32, 65];
+        let alone: Vec<_> = ORDERS.iter().map(|&n| run_everything::<T>(n, n, 0)).collect();
+        thread::scope(|scope| {
+            for worker in 0..4 {
+                let alone = &alone;
+                scope.spawn(move || {
+                    for round in 0..3 {
+                        for x in 0..ORDERS.len() {
+                            let x = (x + worker + round) % ORDERS.len();
+                            assert!(run_everything::<T>(ORDERS[x], ORDERS[x], 0) == alone[x], "{}", ORDERS[x]);
+                        }
+                    }
+                });
+            }
+        });
+    }
+    for_each_scalar!(test);
+}
+
+#[test]
+fn the_place_in_memory_does_not_matter() {
+    fn test<T: Sample<ComplexOf: Sample>>() {
+        for n in [3, 5, 16, 33, 64, 65, 129] {
+            let aligned = run_everything::<T>(n, n, 0);
+            for offset in [1, 2, 3, 5, 7] {
+                for (what, (here, there)) in aligned.iter().zip(run_everything::<T>(n, n, offset)).enumerate() {
+                    assert!(*here == there, "result {what} of {n} x {n} differs at offset {offset}");
+                }
+            }
+        }
+    }
+    for_each_scalar!(test);
+}
+
+#[test]
+fn many_threads_one_after_the_other_return_their_memory() {
+    for _ in 0..1000 {
+        thread::spawn(|| {
+            let mut a = Random::new(1).matrix::<f64>(8, 8);
+            Getrf::new(8, 8).unwrap().run(&mut a, &mut [0; 8]);
+        })
+        .join()
+        .unwrap();
+    }
+}
+
+#[test]
+fn more_threads_at_once_than_buffers_are_kept() {
+    let barrier = std::sync::Barrier::new(300);
+    thread::scope(|scope| {
+        for _ in 0..300 {
+            scope.spawn(|| {
+                barrier.wait();
+                for _ in 0..20 {
+                    let mut a = Random::new(1).matrix::<f64>(8, 8);
+                    assert_eq!(Getrf::new(8, 8).unwrap().run(&mut a, &mut [0; 8]), 0);
+                }
+                barrier.wait(); // no thread ends, and returns its buffer, before all have had one
+            });
+        }
+    });
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_forked_process_computes() {
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    let stop = AtomicBool::new(false);
+    thread::scope(|scope| {
+        // Threads that come and go are inside the table of buffers much of the time.
+        for _ in 0..2 {
+            scope.spawn(|| {
+                while !stop.load(Ordering::Relaxed) {
+                    let short =
+                        thread::spawn(|| Getrf::new(2, 2).unwrap().run(&mut [1.0f64, 2.0, 3.0, 4.0], &mut [0; 2]));
+                    assert_eq!(short.join().unwrap(), 0);
+                }
+            });
+        }
+        for _ in 0..100 {
+            let getrf = Getrf::new(2, 2).unwrap();
+            // SAFETY: the child calls LAPACK, which this test is about, and ends without running anything else.
+            let child = unsafe { libc::fork() };
+            if child == 0 {
+                let info = getrf.run(&mut [1.0f64, 2.0, 3.0, 4.0], &mut [0; 2]);
+                // SAFETY: ends the child.
+                unsafe { libc::_exit(info) };
+            }
+            assert!(child > 0);
+            let mut status = -1;
+            // A child that waits for a lock for ever would be an endless wait here.
+            for _ in 0..1000 {
+                // SAFETY: waits for the child that was just started.
+                if unsafe { libc::waitpid(child, &mut status, libc::WNOHANG) } == child {
+                    break;
+                }
+                thread::sleep(std::time::Duration::from_millis(10));
+            }
+            if status != 0 {
+                // SAFETY: ends the child of this test.
+                unsafe { libc::kill(child, libc::SIGKILL) };
+            }
+            assert_eq!(status, 0, "the child hung or failed");
+        }
+        stop.store(true, Ordering::Relaxed);
+    });
+}
