@@ -1,10 +1,11 @@
 //! LAPACK's one-letter options, as jaxlib's targets send them: ASCII codes in a `u8` attribute.
 #![forbid(unsafe_code)]
 
+use oxidax::FfiAttr;
 use std::ffi::c_char;
 
 /// Which triangle of a symmetric or Hermitian matrix is read and written.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, FfiAttr)]
 #[repr(u8)]
 pub enum Uplo {
     /// The upper one.
@@ -14,7 +15,7 @@ pub enum Uplo {
 }
 
 /// Which singular vectors are computed, with `k = min(m, n)`.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, FfiAttr)]
 #[repr(u8)]
 pub enum SvdJob {
     /// All: `u` is `m x m`, `vt` is `n x n`.
@@ -26,7 +27,7 @@ pub enum SvdJob {
 }
 
 /// Whether the eigenvectors of one side are computed.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, FfiAttr)]
 #[repr(u8)]
 pub enum Eigenvectors {
     /// Yes.

@@ -13,6 +13,7 @@ use super::routines::{Number, Routines};
     note = "it has them for `f32`, `f64`, `Complex<f32>` and `Complex<f64>`"
 )]
 pub trait Lapack: Scalar + Number<Real = Self::RealPart> {
+    // `Scalar::Real` and `Scalar::Complex` again, because a bound on those here would be a bound on itself.
     /// The type of its real and imaginary parts: `Self` for a real type.
     type RealPart: Lapack<RealPart = Self::RealPart, ComplexOf = Self::ComplexOf> + Float;
     /// The complex type with such parts: `Self` for a complex type.

@@ -1,0 +1,72 @@
+//! Eigenvalues and eigenvectors of a general matrix, jaxlib's `lapack_?geev_ffi`.
+//!
+//! | | |
+//! |---|---|
+//! | operand | `a` (n, n), columns first |
+//! | attributes | `compute_left`, `compute_right`: u8, `V` for vectors or `N` |
+//! | results, real types | `wr`, `wi` (n); `vl`, `vr` complex (n, n); `info` s32 |
+//! | results, complex types | `w` (n); `vl`, `vr` (n, n); `info` s32 |
+//!
+//! Eigenvectors are of norm 1, in the columns. A matrix that is not finite is not shown to LAPACK: its results are NaN, as
+//! are those of a matrix on which the iteration does not converge, and `info` says so. Vectors that are not asked for are
+//! zeros.
+
+use oxidax::prelude::*;
+
+use super::work::workspace;
+use crate::lapack::{Eigenvectors, Geev, Lapack};
+
+/// Decomposes a real matrix; eigenvalues in two parts.
+///
+/// # Errors
+///
+/// INVALID_ARGUMENT if the matrix is too large for LAPACK's integers, RESOURCE_EXHAUSTED without memory to work in.
+#[expect(clippy::too_many_arguments, reason = "LAPACK's")]
+#[ffi_handler(
+    dtypes(T = [f32, f64]),
+    target = { f32: "lapack_sgeev_ffi", f64: "lapack_dgeev_ffi" },
+    batch = parallel,
+)]
+pub fn geev_real<T: Lapack<RealPart = T> + Float>(
+    #[shape(n, n)] a: ColMajor<&[T]>,
+    compute_left: Eigenvectors,
+    compute_right: Eigenvectors,
+    #[dim] n: usize,
+    scratch: Scratch,
+    #[shape(n)] wr: &mut [T],
+    #[shape(n)] wi: &mut [T],
+    #[shape(n, n)] mut vl: ColMajor<&mut [T::ComplexOf]>,
+    #[shape(n, n)] mut vr: ColMajor<&mut [T::ComplexOf]>,
+    #[shape()] info: &mut i32,
+) -> Result<(), Error> {
+    let geev = Geev::<T>::new(compute_left, compute_right, n)?;
+    *info = geev.run_parts(&a, wr, wi, &mut vl, &mut vr, workspace(scratch, geev.workspace())?);
+    Ok(())
+}
+
+/// Decomposes a complex matrix.
+///
+/// # Errors
+///
+/// INVALID_ARGUMENT if the matrix is too large for LAPACK's integers, RESOURCE_EXHAUSTED without memory to work in.
+#[expect(clippy::too_many_arguments, reason = "LAPACK's")]
+#[ffi_handler(
+    dtypes(T = [Complex<f32>, Complex<f64>]),
+    target = { Complex<f32>: "lapack_cgeev_ffi", Complex<f64>: "lapack_zgeev_ffi" },
+    batch = parallel,
+)]
+pub fn geev_complex<T: Lapack<ComplexOf = T>>(
+    #[shape(n, n)] a: ColMajor<&[T]>,
+    compute_left: Eigenvectors,
+    compute_right: Eigenvectors,
+    #[dim] n: usize,
+    scratch: Scratch,
+    #[shape(n)] w: &mut [T],
+    #[shape(n, n)] mut vl: ColMajor<&mut [T]>,
+    #[shape(n, n)] mut vr: ColMajor<&mut [T]>,
+    #[shape()] info: &mut i32,
+) -> Result<(), Error> {
+    let geev = Geev::<T>::new(compute_left, compute_right, n)?;
+    *info = geev.run(&a, w, &mut vl, &mut vr, workspace(scratch, geev.workspace())?);
+    Ok(())
+}

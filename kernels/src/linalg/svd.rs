@@ -1,0 +1,47 @@
+//! Singular values and vectors by divide and conquer, jaxlib's `lapack_?gesdd_ffi`.
+//!
+//! | | |
+//! |---|---|
+//! | operand | `a` (m, n), columns first |
+//! | attribute | `mode`: u8, `A` for all vectors, `S` for the first min(m, n), `N` for none |
+//! | results | `a` destroyed; `s` (min(m, n)), real, descending; `u` (m, m or min(m, n)); `vt` (n or min(m, n), n); `info` s32 |
+//!
+//! Unlike jaxlib's: a matrix that is not finite is not shown to LAPACK, which may never return from it, and one on which
+//! divide and conquer does not converge is decomposed by QR iterations. Where that fails too, every result is NaN and
+//! `info` says so. Vectors that are not asked for are zeros.
+
+use oxidax::prelude::*;
+
+use super::work::workspace;
+use crate::lapack::{Gesdd, Lapack, SvdJob};
+
+/// Decomposes `a = u diag(s) vt`.
+///
+/// # Errors
+///
+/// INVALID_ARGUMENT if the matrix or the work memory is too large for LAPACK's integers, RESOURCE_EXHAUSTED without memory
+/// to work in.
+#[expect(clippy::too_many_arguments, reason = "LAPACK's")]
+#[ffi_handler(
+    dtypes(T = [f32, f64, Complex<f32>, Complex<f64>]),
+    target = {
+        f32: "lapack_sgesdd_ffi", f64: "lapack_dgesdd_ffi",
+        Complex<f32>: "lapack_cgesdd_ffi", Complex<f64>: "lapack_zgesdd_ffi",
+    },
+    batch = parallel,
+)]
+pub fn gesdd<T: Lapack>(
+    #[shape(m, n)] mut a: InOut<ColMajor<&mut [T]>>,
+    mode: SvdJob,
+    #[dim] m: usize,
+    #[dim] n: usize,
+    scratch: Scratch,
+    #[shape(min(m, n))] s: &mut [T::RealPart],
+    #[shape(m, if mode == SvdJob::All { m } else { min(m, n) })] mut u: ColMajor<&mut [T]>,
+    #[shape(if mode == SvdJob::All { n } else { min(m, n) }, n)] mut vt: ColMajor<&mut [T]>,
+    #[shape()] info: &mut i32,
+) -> Result<(), Error> {
+    let gesdd = Gesdd::new(mode, m, n)?;
+    *info = gesdd.run(&mut a, s, &mut u, &mut vt, workspace(scratch, gesdd.workspace())?);
+    Ok(())
+}
