@@ -120,3 +120,31 @@ fn without_xla_the_calling_thread_does_it_all() {
     histogram(&[0, 1, 1], ThreadPool::none(), &mut counts);
     assert_eq!(counts, [1, 2]);
 }
+
+/// Panics again when it is dropped.
+struct Bomb;
+
+impl Drop for Bomb {
+    fn drop(&mut self) {
+        panic!("the payload panics too");
+    }
+}
+
+#[ffi_handler]
+fn bombs(pool: ThreadPool, #[shape()] y: &mut i64) {
+    *y = 0;
+    pool.for_each(64, |_| {
+        spend(Duration::from_micros(200));
+        std::panic::panic_any(Bomb);
+    });
+}
+
+#[test]
+fn panics_on_all_threads_at_once_are_one_error() {
+    for pool in POOLS {
+        for _ in 0..20 {
+            let error = CallFrame::new("bombs").result::<i64>(&[]).pool(pool).call().unwrap_err();
+            assert_eq!(error.message(), "bombs: panicked: the panic has no message", "{pool:?}");
+        }
+    }
+}

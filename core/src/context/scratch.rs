@@ -77,7 +77,8 @@ struct Chunk {
 
 impl Chunk {
     fn layout(bytes: usize) -> Option<Layout> {
-        Layout::from_size_align(bytes.max(ALIGN), ALIGN).ok()
+        // Whole cache lines: its end is where a slice of no elements may be, and must be aligned too.
+        Layout::from_size_align(bytes.max(1).checked_next_multiple_of(ALIGN)?, ALIGN).ok()
     }
 
     fn new(bytes: usize) -> Option<Chunk> {
@@ -245,6 +246,17 @@ mod tests {
                 assert!(slice.iter().all(|&x| x == value));
             }
         });
+    }
+
+    #[test]
+    fn a_slice_of_no_elements_is_aligned_where_a_chunk_is_used_up() {
+        for bytes in 1..200 {
+            let lease = Lease(Arena::default());
+            let scratch = Scratch { arena: &lease.0 };
+            scratch.take::<u8>(bytes).unwrap().fill(1);
+            let none: &mut [f64] = scratch.take(0).unwrap();
+            assert!(none.as_ptr().is_aligned(), "after {bytes} bytes");
+        }
     }
 
     #[test]

@@ -118,6 +118,11 @@ struct CloseOnDrop<'a>(&'a Gate);
 impl Drop for CloseOnDrop<'_> {
     fn drop(&mut self) {
         self.0.close();
+        if thread::panicking() {
+            // The caller's own panic is the one that is told. A second payload must not panic when it is dropped: here
+            // that would end the process, as it would on a thread of XLA's.
+            std::mem::forget(self.0.panic.lock().unwrap_or_else(PoisonError::into_inner).take());
+        }
     }
 }
 
