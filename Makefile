@@ -16,7 +16,7 @@ TOOL := $(or $(PYTHON),python3)
 ENVIRONMENTS = $(TOOL) tools/environments.py
 NEWEST = $$($(ENVIRONMENTS) python newest)
 OLDEST = $$($(ENVIRONMENTS) python oldest)
-LIBRARIES := -p rms_norm -p lu_pivots -p oxidax_testlib
+LIBRARIES := -p rms_norm -p lu_pivots -p oxidax_testlib -p oxidax-kernels
 
 .PHONY: help
 help:
@@ -39,7 +39,7 @@ test: test-rust test-layout test-python
 	@echo "test: everything passed"
 
 .PHONY: test-rust
-test-rust: toolchain
+test-rust: toolchain openblas
 	cargo test --workspace --locked
 
 .PHONY: test-layout
@@ -57,7 +57,7 @@ test-python: libraries
 	done
 
 .PHONY: lint
-lint: toolchain
+lint: toolchain openblas
 	@$(ENVIRONMENTS) prepare lint
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
@@ -85,7 +85,7 @@ bench: toolchain
 	$(NEWEST) bench/bench.py
 
 .PHONY: libraries
-libraries: toolchain
+libraries: toolchain openblas
 	cargo build --release --locked $(LIBRARIES)
 
 # A Python to run the tools on, a linker, and cargo.
@@ -95,6 +95,11 @@ toolchain:
 	  { echo "error: $(TOOL) is not a Python 3.11 or newer; set PYTHON=/path/to/python3"; exit 1; }
 	@command -v cargo >/dev/null || { echo "error: cargo not found: install a Rust toolchain first"; exit 1; }
 	@$(TOOL) tools/system.py cc
+
+# The static library under the kernels.
+.PHONY: openblas
+openblas:
+	@$(TOOL) tools/system.py openblas
 
 .PHONY: clean
 clean:

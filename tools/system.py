@@ -1,15 +1,22 @@
 """Commands this repository needs from the system: found, or installed with apt-get where that may be done."""
 
 import os
+import platform
 import shutil
 import subprocess
 import sys
 
-# command -> the Debian packages that bring it
+# command, or name in FILES -> the Debian packages that bring it
 DEBIAN = {
     "cc": ["gcc", "libc6-dev"],
     "g++": ["g++"],
     "valgrind": ["valgrind"],
+    "openblas": ["libopenblas-serial-dev"],
+}
+
+# What is no command: found by a file (the static OpenBLAS that .cargo/config.toml names).
+FILES = {
+    "openblas": f"/usr/lib/{platform.machine()}-linux-gnu/openblas-serial/libopenblas.a",
 }
 
 
@@ -17,15 +24,19 @@ def say(message):
     print(f"==> {message}", flush=True)
 
 
+def is_there(name):
+    return os.path.exists(FILES[name]) if name in FILES else shutil.which(name) is not None
+
+
 def require(*commands):
     """Installs what is missing of `commands`, or ends the program with the line to type."""
-    missing = [command for command in commands if not shutil.which(command)]
+    missing = [command for command in commands if not is_there(command)]
     install(
         [package for command in missing for package in DEBIAN[command]],
         f"no {', '.join(missing)} found",
     )
     for command in missing:
-        if not shutil.which(command):
+        if not is_there(command):
             sys.exit(f"error: {command} is still missing after the installation")
 
 

@@ -125,8 +125,9 @@ scalars! { f32 f64 }
 
 /// A boolean in a buffer: one byte, in which any non-zero value is true.
 ///
-/// XLA hands over bytes other than 0 and 1 (a NumPy array can hold them), which a Rust `bool` must never hold. `Pred`
-/// writes only 0 and 1.
+/// XLA hands over bytes other than 0 and 1 (a NumPy array can hold them), which a Rust `bool` must never hold. A `Pred` made
+/// from a `bool` is 0 or 1; one that is copied from an argument keeps its byte, so normalise it (`Pred::new(x.get())`)
+/// where a result is read by operations that count.
 #[repr(transparent)]
 #[derive(Clone, Copy, Default)]
 pub struct Pred(u8);
