@@ -1,0 +1,354 @@
+"""Speed of the kernels against stock jaxlib's: `python bench/kernels.py [--ops potrf,qr] [--dtypes f32] [--rounds 5]`.
+
+Three processes take turns at each cell: stock jaxlib, stock once more, and ours; a fourth is stock with one BLAS thread.
+A target is called through `jax.ffi.ffi_call` (with `--end-to-end` through `jax.lax.linalg`) without `OPENBLAS_*` in the
+environment. Prints a row a cell: medians over the rounds, ratios of speed (above 1: faster than stock), and the bars:
+
+- batches from 16x16 to 128x128: 85% of twice the stock one-thread speed, and never slower than stock;
+- `geqrf` with `orgqr` of 100 x 128x128: 6 times stock;
+- everything: 0.95 times stock.
+
+`same` is stock against stock, and `others` the share of the machine that other programs took meanwhile: what a row says is
+worth no more than these two are near 1 and 0. Ends with status 1 if a row failed.
+"""
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+LIBRARY = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "release" / "liboxidax_kernels.so"
+
+BATCHES = [(10_000, 4), (10_000, 8), (2_000, 16), (1_000, 32), (100, 64), (100, 128)]
+SINGLE = [(1, 256), (1, 512), (1, 1024)]
+OPS = ["potrf", "getrf", "qr", "gesdd", "geev"]
+LETTERS = {"f32": "s", "f64": "d", "c64": "c", "c128": "z"}
+WORKERS = ["stock", "same", "ours", "one"]
+
+SECONDS = 0.06  # of calls in a worker's turn, at least
+TWICE_ONE_THREAD = 1.7
+NEVER_UNDER = 0.95
+QR_128 = 6.0
+
+
+def is_batch_cell(batch, n):
+    return batch > 1 and 16 <= n <= 128
+
+
+def bars(op, batch, n):
+    """What the speed must be: against stock, and against stock on one thread."""
+    against_stock = 1.0 if is_batch_cell(batch, n) else NEVER_UNDER
+    if (op, batch, n) == ("qr", 100, 128):
+        against_stock = QR_128
+    return against_stock, TWICE_ONE_THREAD if is_batch_cell(batch, n) else None
+
+
+# The measuring side.
+
+
+class Worker:
+    """One process that measures cells, or stops while another one does."""
+
+    def __init__(self, name, library):
+        environment = {key: value for key, value in os.environ.items() if not key.startswith("OPENBLAS_")}
+        environment.update(JAX_PLATFORMS="cpu", JAX_ENABLE_X64="1")
+        if name == "one":
+            environment["OPENBLAS_NUM_THREADS"] = "1"
+        command = [sys.executable, __file__, "--worker", str(library) if name == "ours" else "-"]
+        self.process = subprocess.Popen(
+            command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+
+    def ask(self, **question):
+        self.process.stdin.write(json.dumps(question) + "\n")
+        self.process.stdin.flush()
+        answer = self.process.stdout.readline()
+        if not answer:
+            sys.exit(f"error: a worker ended: {question}")
+        return json.loads(answer)
+
+    def close(self):
+        self.process.stdin.close()
+        self.process.wait()
+
+
+def busy_seconds():
+    """Of all processors, since the machine started."""
+    user, nice, system, _, _, irq, softirq = map(int, Path("/proc/stat").read_text().split()[1:8])
+    return (user + nice + system + irq + softirq) / os.sysconf("SC_CLK_TCK")
+
+
+def measure(workers, cell, rounds):
+    """Each worker's median seconds a call, and the share of the machine that others took."""
+    for worker in workers.values():
+        worker.ask(**cell, prepare=True)
+    seconds = {name: [] for name in workers}
+    busy, own, start = busy_seconds(), 0.0, time.monotonic()
+    for turn in range(rounds):
+        order = list(workers) if turn % 2 == 0 else list(reversed(workers))
+        for name in order:
+            answer = workers[name].ask(**cell)
+            seconds[name].append(answer["seconds"])
+            own += answer["processor"]
+    capacity = (time.monotonic() - start) * os.cpu_count()
+    others = max(0.0, busy_seconds() - busy - own) / capacity
+    return {name: statistics.median(values) for name, values in seconds.items()}, others
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--ops", default=",".join(OPS))
+    parser.add_argument("--dtypes", default="f32,f64")
+    parser.add_argument("--cells", default=",".join(f"{batch}x{n}" for batch, n in BATCHES + SINGLE))
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--end-to-end", action="store_true")
+    parser.add_argument("--library", type=Path, default=LIBRARY)
+    parser.add_argument("--worker", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.worker:
+        return serve(options.worker)
+
+    workers = {name: Worker(name, options.library) for name in WORKERS}
+    what = "through jax.lax.linalg" if options.end_to_end else "through jax.ffi.ffi_call"
+    print(f"milliseconds a call {what}; medians of {options.rounds} rounds; {versions()}")
+    print(
+        f"{'cell':24} {'stock':>8} {'1 thread':>8} {'ours':>8}   {'x stock':>7} {'x 1 thr':>7}  {'same':>5} {'others':>6}"
+    )
+    failed = 0
+    cells = [tuple(map(int, cell.split("x"))) for cell in options.cells.split(",")]
+    for op in options.ops.split(","):
+        for dtype in options.dtypes.split(","):
+            for batch, n in cells:
+                cell = {"op": op, "dtype": dtype, "batch": batch, "n": n, "end_to_end": options.end_to_end}
+                seconds, others = measure(workers, cell, options.rounds)
+                ratio = {name: value / seconds["ours"] for name, value in seconds.items()}
+                against_stock, against_one = bars(op, batch, n)
+                passed = ratio["stock"] >= against_stock and (against_one is None or ratio["one"] >= against_one)
+                failed += not passed
+                bar = f">= {against_stock:g}" + (f", {against_one:g}" if against_one else "")
+                times = " ".join(f"{1e3 * seconds[name]:8.3f}" for name in ("stock", "one", "ours"))
+                same = seconds["stock"] / seconds["same"]
+                print(
+                    f"{op + ' ' + dtype:11} {batch:>6} x {n:<4} {times}   {ratio['stock']:7.2f} {ratio['one']:7.2f}  "
+                    f"{same:5.2f} {others:6.0%}   {bar:12} {'PASS' if passed else 'FAIL'}",
+                    flush=True,
+                )
+    for worker in workers.values():
+        worker.close()
+    print(f"{failed} rows failed" if failed else "every row passed")
+    return 1 if failed else 0
+
+
+def versions():
+    from importlib.metadata import version
+
+    return ", ".join(f"{package} {version(package)}" for package in ("jax", "jaxlib", "scipy"))
+
+
+# The measured side.
+
+
+def install(path):
+    """Puts our handlers in the place of jaxlib's, before the first use of a backend."""
+    import jax  # noqa: F401  registers the stock handlers
+    from jaxlib import xla_client
+
+    import oxidax
+
+    library = oxidax.load(path)
+    registered = xla_client._custom_callback["Host"]
+    for i, (name, _, *rest) in enumerate(registered):
+        if name in library.replacements:
+            registered[i] = (name, library.replacements[name].capsules(), *rest)
+    lend_scipy(path)
+
+
+def lend_scipy(path):
+    """Gives the kernels SciPy's LAPACK for large matrices."""
+    import ctypes
+
+    from scipy.linalg import cython_lapack
+
+    class Routine(ctypes.Structure):
+        _fields_ = [("name", ctypes.c_char_p), ("address", ctypes.c_void_p)]  # noqa: RUF012
+
+    api = ctypes.pythonapi
+    api.PyCapsule_GetName.restype, api.PyCapsule_GetName.argtypes = ctypes.c_char_p, [ctypes.py_object]
+    api.PyCapsule_GetPointer.restype = ctypes.c_void_p
+    api.PyCapsule_GetPointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
+    routines = [
+        (name.encode(), api.PyCapsule_GetPointer(capsule, api.PyCapsule_GetName(capsule)))
+        for name, capsule in cython_lapack.__pyx_capi__.items()
+    ]
+    use = ctypes.CDLL(path).oxidax_kernels_use_scipy
+    use.restype = ctypes.c_char_p
+    refusal = use((Routine * len(routines))(*routines), ctypes.c_size_t(len(routines)), 4)
+    if refusal:
+        sys.exit(f"error: {refusal.decode()}")
+
+
+def serve(path):
+    """Answers questions about cells, one a line."""
+    from jaxlib import lapack
+
+    lapack._lapack.initialize()  # or stock handlers have no LAPACK to call
+    if path != "-":
+        install(path)
+    current, call = None, None
+    for line in sys.stdin:
+        question = json.loads(line)
+        prepare = question.pop("prepare", False)
+        if question != current:
+            current, call = question, cell_call(**question)
+            call()
+        if prepare:
+            print("{}", flush=True)
+            continue
+        seconds = []
+        processor, start = time.process_time(), time.perf_counter()
+        while time.perf_counter() - start < SECONDS or len(seconds) < 2:
+            before = time.perf_counter()
+            call()
+            seconds.append(time.perf_counter() - before)
+        processor = time.process_time() - processor
+        print(json.dumps({"seconds": statistics.median(seconds), "processor": processor}), flush=True)
+    return 0
+
+
+def cell_call(op, dtype, batch, n, end_to_end):
+    """A function that computes a cell once, and waits for it."""
+    import jax
+    import numpy as np
+
+    scalar = {"f32": np.float32, "f64": np.float64, "c64": np.complex64, "c128": np.complex128}[dtype]
+    shape = (batch, n, n) if batch > 1 else (n, n)
+    random = np.random.default_rng(0)
+    a = random.standard_normal(shape).astype(scalar)
+    if np.iscomplexobj(a):
+        a = (a + 1j * random.standard_normal(shape)).astype(scalar)
+    if op == "potrf":
+        a = (a @ a.swapaxes(-1, -2).conj() + n * np.eye(n)).astype(scalar)
+    function = jax.jit(END_TO_END[op] if end_to_end else TARGETS[op](LETTERS[dtype]))
+    a = jax.device_put(a)
+    return lambda: jax.block_until_ready(function(a))
+
+
+def target(name, *results, aliases=None, **attributes):
+    """A call of a target, with its first operand in the place of its first result unless `aliases` says otherwise.
+
+    Matrices are taken as they lie in memory, so that nothing but the target runs.
+    """
+    import jax
+
+    call = jax.ffi.ffi_call(
+        name, results, vmap_method="broadcast_all", input_output_aliases={0: 0} if aliases is None else aliases
+    )
+    return lambda *operands: call(*operands, **attributes)
+
+
+def _like(a, *core, dtype=None):
+    import jax
+
+    return jax.ShapeDtypeStruct((*a.shape[:-2], *core), dtype or a.dtype)
+
+
+def _byte(letter):
+    import numpy as np
+
+    return np.uint8(ord(letter))
+
+
+def _potrf(letter):
+    def call(a):
+        n = a.shape[-1]
+        return target(f"lapack_{letter}potrf_ffi", _like(a, n, n), _like(a, dtype="int32"), uplo=_byte("L"))(a)
+
+    return call
+
+
+def _getrf(letter):
+    def call(a):
+        n = a.shape[-1]
+        results = _like(a, n, n), _like(a, n, dtype="int32"), _like(a, dtype="int32")
+        return target(f"lapack_{letter}getrf_ffi", *results)(a)
+
+    return call
+
+
+def _qr(letter):
+    def call(a):
+        n = a.shape[-1]
+        packed, tau = target(f"lapack_{letter}geqrf_ffi", _like(a, n, n), _like(a, n))(a)
+        name = f"lapack_{letter}{'orgqr' if letter in 'sd' else 'ungqr'}_ffi"
+        return packed, *target(name, _like(a, n, n))(packed, tau)
+
+    return call
+
+
+def _real(a):
+    import numpy as np
+
+    return np.finfo(a.dtype).dtype
+
+
+def _complex(a):
+    import numpy as np
+
+    return np.result_type(a.dtype, np.complex64)
+
+
+def _gesdd(letter):
+    def call(a):
+        n = a.shape[-1]
+        results = _like(a, n, n), _like(a, n, dtype=_real(a)), _like(a, n, n), _like(a, n, n), _like(a, dtype="int32")
+        return target(f"lapack_{letter}gesdd_ffi", *results, mode=_byte("S"))(a)
+
+    return call
+
+
+def _geev(letter):
+    def call(a):
+        n = a.shape[-1]
+        values = [_like(a, n)] * 2 if letter in "sd" else [_like(a, n)]
+        vectors = [_like(a, n, n, dtype=_complex(a))] * 2
+        return target(
+            f"lapack_{letter}geev_ffi",
+            *values,
+            *vectors,
+            _like(a, dtype="int32"),
+            aliases={},
+            compute_left=_byte("N"),
+            compute_right=_byte("V"),
+        )(a)
+
+    return call
+
+
+TARGETS = {"potrf": _potrf, "getrf": _getrf, "qr": _qr, "gesdd": _gesdd, "geev": _geev}
+
+
+def _end_to_end(name, **options):
+    def call(a):
+        from jax.lax import linalg
+
+        return getattr(linalg, name)(a, **options)
+
+    return call
+
+
+END_TO_END = {
+    "potrf": _end_to_end("cholesky", symmetrize_input=False),
+    "getrf": _end_to_end("lu"),
+    "qr": _end_to_end("qr", full_matrices=False),
+    "gesdd": _end_to_end("svd", full_matrices=False),
+    "geev": _end_to_end("eig", compute_left_eigenvectors=False),
+}
+
+
+if __name__ == "__main__":
+    sys.exit(main())
