@@ -1,0 +1,9 @@
+//! jaxlib's targets through call frames: residuals, batches, threads, neighbours, refusals.
+
+mod batches;
+mod refusals;
+mod residuals;
+#[path = "../lapack/sample.rs"]
+#[allow(dead_code, reason = "shared with the tests of `lapack`, which use more of it")]
+mod sample;
+mod targets;

@@ -1,0 +1,130 @@
+//! Calls that do not keep to the contract: refused with the name of what is wrong, before LAPACK sees anything.
+
+use oxidax::testing::CallFrame;
+use oxidax::{Element, ErrorCode};
+use oxidax_kernels::lapack::{Eigenvectors, SvdJob, Uplo};
+
+use crate::for_each_scalar;
+use crate::targets::{Memory, Op, Problem, Target};
+
+/// Refused as invalid, with every text in the message.
+#[track_caller]
+fn refused(frame: CallFrame, texts: &[&str]) {
+    let error = frame.call().expect_err("the call is refused");
+    assert_eq!(error.code(), ErrorCode::InvalidArgument, "{error}");
+    for text in texts {
+        assert!(error.message().contains(text), "{text:?} is not in: {error}");
+    }
+}
+
+fn frame<T: Target>(op: Op) -> CallFrame {
+    Problem::<T>::random(op, 3, 3, 2).frame(&[2], Memory::Apart)
+}
+
+/// Every target that has attributes, with their names.
+fn with_attributes() -> [(Op, &'static str); 4] {
+    let geev = Op::Geev(Eigenvectors::Skip, Eigenvectors::Compute);
+    let gesdd = Op::Gesdd(SvdJob::Some);
+    [(Op::Potrf(Uplo::Upper), "uplo"), (gesdd, "mode"), (geev, "compute_left"), (geev, "compute_right")]
+}
+
+#[test]
+fn attributes_that_are_missing_or_of_another_kind() {
+    fn test<T: Target>() {
+        for (op, name) in with_attributes() {
+            let without = || {
+                let mut frame = frame::<T>(op);
+                frame.attrs.retain(|(attr, _)| attr != name);
+                frame
+            };
+            refused(without(), &[name, "missing"]);
+            refused(without().attr(name, b'L' as i8), &[name, "u8", "s8"]);
+            refused(without().attr(name, "L"), &[name, "u8", "string"]);
+            refused(without().attr(name, b'X'), &[name, "88"]);
+            refused(without().attr(name, 0u8), &[name, "0"]);
+        }
+    }
+    for_each_scalar!(test);
+}
+
+#[test]
+fn lower_case_letters_are_not_taken() {
+    let mut frame = frame::<f64>(Op::Potrf(Uplo::Lower));
+    frame.attrs.clear();
+    refused(frame.attr("uplo", b'l'), &["uplo", "108", "76 (lower)", "85 (upper)"]);
+}
+
+#[test]
+fn shapes_that_do_not_fit() {
+    fn test<T: Target>() {
+        for op in Op::all(3) {
+            let wrong = |dims: &[i64]| {
+                let dims = dims.to_vec();
+                frame::<T>(op).tweak_arg(0, |a| (a.dims, a.rank) = (dims.clone(), dims.len() as i64))
+            };
+            refused(wrong(&[9]), &["\"a\""]);
+            refused(wrong(&[2, 3, 4]), &[]);
+            refused(wrong(&[5, 3, 3]), &[]);
+            for k in 0..frame::<T>(op).rets.len() {
+                refused(frame::<T>(op).tweak_result(k, |result| result.dims[0] = 1), &[]);
+                let last = frame::<T>(op).tweak_result(k, |result| {
+                    let last = result.dims.len() - 1;
+                    result.dims[last] += 1;
+                });
+                refused(last, &[]);
+            }
+        }
+    }
+    for_each_scalar!(test);
+}
+
+#[test]
+fn dtypes_that_do_not_fit() {
+    fn test<T: Target>() {
+        for op in Op::all(3) {
+            let wide = i64::DTYPE;
+            refused(frame::<T>(op).tweak_arg(0, |a| a.dtype = wide.code()), &["\"a\"", "got s64"]);
+            for k in 0..frame::<T>(op).rets.len() {
+                refused(frame::<T>(op).tweak_result(k, |result| result.dtype = wide.code()), &["s64"]);
+            }
+        }
+    }
+    for_each_scalar!(test);
+}
+
+#[test]
+fn operands_that_are_missing_or_too_many() {
+    for op in Op::all(3) {
+        let mut missing = frame::<f32>(op);
+        missing.rets.pop();
+        refused(missing, &[]);
+        refused(frame::<f32>(op).arg(&[1.0f32], &[1]), &[]);
+    }
+}
+
+#[test]
+fn more_reflectors_than_columns_or_columns_than_rows() {
+    fn test<T: Target>() {
+        let call = |m: i64, n: i64, k: i64| {
+            let zeros = |count: i64| vec![T::zero(); count as usize];
+            CallFrame::new(&Op::Orgqr(0).target::<T>()).inout(&zeros(m * n), &[m, n]).arg(&zeros(k), &[k])
+        };
+        refused(call(3, 4, 2), &["not wider than high", "m >= n"]);
+        refused(call(4, 3, 4), &["more reflectors than columns", "n >= k"]);
+    }
+    for_each_scalar!(test);
+}
+
+#[test]
+fn matrices_that_lapack_cannot_count() {
+    fn test<T: Target>() {
+        // Without elements, so that a size of more than 32 bits needs no memory.
+        let huge = 1i64 << 32;
+        let geqrf = CallFrame::new(&Op::Geqrf.target::<T>()).inout::<T>(&[], &[huge, 0]).result::<T>(&[0]);
+        refused(geqrf, &["geqrf", "4294967296", "32-bit"]);
+        let getrf =
+            CallFrame::new(&Op::Getrf.target::<T>()).inout::<T>(&[], &[0, huge]).result::<i32>(&[0]).result::<i32>(&[]);
+        refused(getrf, &["getrf", "4294967296", "32-bit"]);
+    }
+    for_each_scalar!(test);
+}
