@@ -171,9 +171,13 @@ def install(path):
 
     library = oxidax.load(path)
     registered = xla_client._custom_callback["Host"]
+    replaced = set()
     for i, (name, _, *rest) in enumerate(registered):
         if name in library.replacements:
             registered[i] = (name, library.replacements[name].capsules(), *rest)
+            replaced.add(name)
+    if replaced != set(library.replacements):
+        sys.exit(f"error: jaxlib does not register {sorted(set(library.replacements) - replaced)}")
     lend_scipy(path)
 
 
