@@ -1,5 +1,6 @@
 //! Results do not depend on threads, on what ran before, or on where a matrix lies in memory.
 
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use oxidax_kernels::lapack::{Geqrf, Getrf, Orgqr, OwnedWorkspace, Potrf, SvdJob, Uplo};
@@ -84,8 +85,16 @@ fn many_threads_one_after_the_other_return_their_memory() {
     }
 }
 
+/// For tests that fill OpenBLAS's table of buffers, or need room in it: a forked child finds taken what other threads had
+/// taken, and a table that is full ends the process.
+fn table() -> MutexGuard<'static, ()> {
+    static TABLE: Mutex<()> = Mutex::new(());
+    TABLE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 #[test]
 fn more_threads_at_once_than_buffers_are_kept() {
+    let _alone = table();
     let barrier = std::sync::Barrier::new(300);
     thread::scope(|scope| {
         for _ in 0..300 {
@@ -106,8 +115,18 @@ fn more_threads_at_once_than_buffers_are_kept() {
 fn a_forked_process_computes() {
     use std::sync::atomic::{AtomicBool, Ordering};
 
+    /// Ends the other threads also when this one fails: else its failure would be a hang.
+    struct StopOnDrop<'a>(&'a AtomicBool);
+    impl Drop for StopOnDrop<'_> {
+        fn drop(&mut self) {
+            self.0.store(true, Ordering::Relaxed);
+        }
+    }
+
+    let _alone = table();
     let stop = AtomicBool::new(false);
     thread::scope(|scope| {
+        let _stop = StopOnDrop(&stop);
         // Threads that come and go are inside the table of buffers much of the time.
         for _ in 0..2 {
             scope.spawn(|| {
@@ -143,6 +162,5 @@ fn a_forked_process_computes() {
             }
             assert_eq!(status, 0, "the child hung or failed");
         }
-        stop.store(true, Ordering::Relaxed);
     });
 }
