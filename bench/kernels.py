@@ -1,15 +1,15 @@
 """Speed of the kernels against stock jaxlib's: `python bench/kernels.py [--ops potrf,qr] [--dtypes f32] [--rounds 5]`.
 
-Three processes take turns at each cell: stock jaxlib, stock once more, and ours; a fourth is stock with one BLAS thread.
-A target is called through `jax.ffi.ffi_call` (with `--end-to-end` through `jax.lax.linalg`) without `OPENBLAS_*` in the
-environment. Prints a row a cell: medians over the rounds, ratios of speed (above 1: faster than stock), and the bars:
+Processes take turns at each cell: stock jaxlib, stock once more, ours, and stock with one BLAS thread. A target is called
+through `jax.ffi.ffi_call`, with `--end-to-end` through `jax.lax.linalg`, without `OPENBLAS_*` in the environment. Prints a
+row a cell: medians over the rounds, ratios of speed (above 1: faster than stock), and the bars:
 
 - batches from 16x16 to 128x128: 85% of twice the stock one-thread speed, and never slower than stock;
 - `geqrf` with `orgqr` of 100 x 128x128: 6 times stock;
 - everything: 0.95 times stock.
 
-`same` is stock against stock, and `others` the share of the machine that other programs took meanwhile: what a row says is
-worth no more than these two are near 1 and 0. Ends with status 1 if a row failed.
+`same` is stock against stock, and `others` the share of the machine that other programs took meanwhile: a row says as
+much as these two are near 1 and 0. Ends with status 1 if a row failed.
 """
 
 import argparse
@@ -85,7 +85,7 @@ def taken_seconds():
 
 
 def measure(workers, cell, rounds, patience):
-    """Each worker's median seconds a call in the rounds least disturbed, and the share that others took of the machine."""
+    """Each worker's median seconds a call in the rounds least disturbed, and what others took of the machine."""
     for worker in workers.values():
         worker.ask(**cell, prepare=True)
     turns = []
@@ -126,7 +126,8 @@ def main():
     what = "through jax.lax.linalg" if options.end_to_end else "through jax.ffi.ffi_call"
     print(f"milliseconds a call {what}; medians of {options.rounds} rounds; {versions()}")
     print(
-        f"{'cell':24} {'stock':>8} {'1 thread':>8} {'ours':>8}   {'x stock':>7} {'x 1 thr':>7}  {'same':>5} {'others':>6}"
+        f"{'cell':24} {'stock':>8} {'1 thread':>8} {'ours':>8}   {'x stock':>7} {'x 1 thr':>7}  "
+        f"{'same':>5} {'others':>6}   bar"
     )
     failed = 0
     cells = [tuple(map(int, cell.split("x"))) for cell in options.cells.split(",")]
@@ -188,7 +189,7 @@ def lend_scipy(path):
     from scipy.linalg import cython_lapack
 
     class Routine(ctypes.Structure):
-        _fields_ = [("name", ctypes.c_char_p), ("address", ctypes.c_void_p)]  # noqa: RUF012
+        _fields_ = [("name", ctypes.c_char_p), ("address", ctypes.c_void_p)]
 
     api = ctypes.pythonapi
     api.PyCapsule_GetName.restype, api.PyCapsule_GetName.argtypes = ctypes.c_char_p, [ctypes.py_object]

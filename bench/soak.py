@@ -1,9 +1,9 @@
-"""Soak: JAX's linear algebra on our kernels, from many threads at once. `python bench/soak.py [--calls N] [--one-core]`.
+"""Soak: JAX's linear algebra on our kernels, from many threads: `python bench/soak.py [--calls N] [--one-core]`.
 
-Eight Python threads make calls of every operation, type and shape below in random order; every second thread multiplies
-NumPy matrices in between, on NumPy's own OpenBLAS. Each result must equal, bit for bit, what the same call gave before
-there were threads, and that is compared with the matrix in double precision. The process must not grow, and must not stop:
-a minute without a finished call ends it with the stacks of all threads and status 1.
+Eight Python threads call every operation, type and shape below in random order; every second one multiplies NumPy
+matrices in between, on NumPy's own OpenBLAS. Each result must equal, bit for bit, what the same call gave before there
+were threads, and that is compared with the matrix in double precision. The process must not grow, and must not stop: a
+minute without a finished call ends it with the stacks of all threads and status 1.
 """
 
 import argparse
