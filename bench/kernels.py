@@ -1,8 +1,8 @@
-"""Speed of the kernels against stock jaxlib's: `python bench/kernels.py [--ops potrf,qr] [--dtypes f32] [--rounds 5]`.
+"""Speed of the kernels against stock jaxlib's: `python bench/kernels.py [--ops potrf,qr] [--dtypes f32]`.
 
-Processes take turns at each cell: stock jaxlib, stock once more, ours, and stock with one BLAS thread. A target is called
-through `jax.ffi.ffi_call`, with `--end-to-end` through `jax.lax.linalg`, without `OPENBLAS_*` in the environment. Prints a
-row a cell: medians over the rounds, ratios of speed (above 1: faster than stock), and the bars:
+Processes take turns at each cell: stock jaxlib, stock once more, ours, and stock with one BLAS thread. A target is
+called through `jax.ffi.ffi_call`, with `--end-to-end` through `jax.lax.linalg`, without `OPENBLAS_*` in the
+environment. Prints a row a cell: medians over the rounds, ratios of speed (above 1: faster than stock), and the bars:
 
 - batches from 16x16 to 128x128: 85% of twice the stock one-thread speed, and never slower than stock;
 - `geqrf` with `orgqr` of 100 x 128x128: 6 times stock;
