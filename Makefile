@@ -16,7 +16,7 @@ TOOL := $(or $(PYTHON),python3)
 ENVIRONMENTS = $(TOOL) tools/environments.py
 NEWEST = $$($(ENVIRONMENTS) python newest)
 OLDEST = $$($(ENVIRONMENTS) python oldest)
-LIBRARIES := -p rms_norm -p lu_pivots -p oxidax_testlib -p oxidax-kernels
+LIBRARIES := -p rms_norm -p lu_pivots -p oxidax_testlib -p linked -p oxidax-kernels
 
 .PHONY: help
 help:
@@ -87,6 +87,8 @@ bench: toolchain
 .PHONY: libraries
 libraries: toolchain openblas
 	cargo build --release --locked $(LIBRARIES)
+	cargo build --locked -p linked
+	cargo build --profile lto --locked -p linked
 
 # A Python to run the tools on, a linker, and cargo.
 .PHONY: toolchain

@@ -1,4 +1,4 @@
-//! Links OpenBLAS: checks that the static archive is there, hides its symbols, and wraps its allocator's lock away.
+//! Links OpenBLAS: checks that the static archive is there, and wraps its allocator's lock away.
 //!
 //! Which archive, `.cargo/config.toml` says; `src/lapack/memory.rs` holds what the wrapped symbols become.
 
@@ -29,8 +29,7 @@ fn main() {
     }
     // Every kind of target of this package: the library, its tests, its benchmarks.
     println!("cargo::rustc-link-arg=-Wl,--wrap=blas_memory_alloc,--wrap=blas_memory_free");
-    // OpenBLAS keeps to itself: another copy in the process must neither use ours nor lend us its own.
-    // (`ALL` would hide what core exports for this library, too.)
-    println!("cargo::rustc-link-arg-cdylib=-Wl,--exclude-libs,libopenblas.a");
+    // A symbol that nobody defines is an error here, not in Python. (That OpenBLAS's symbols stay inside needs no argument:
+    // rustc's version script exports the `no_mangle` functions alone.)
     println!("cargo::rustc-link-arg-cdylib=-Wl,-z,defs");
 }

@@ -2,11 +2,11 @@
 #![forbid(unsafe_code)]
 
 use std::ops::Range;
+use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::buffer::Buf;
 use crate::context::ThreadPool;
 use crate::decode::Slow;
 use crate::error::Error;
@@ -63,7 +63,6 @@ impl Axes {
     }
 
     /// Moves the buffers' addresses from the first element to the one at `index`.
-    #[inline(never)]
     fn locate(&self, index: &[usize; MAX_BATCH_AXES], rows: &mut [*mut u8]) {
         for (row, strides) in rows.iter_mut().zip(&self.strides) {
             let offset: isize = index[..self.rank].iter().zip(strides).map(|(&i, &stride)| i as isize * stride).sum();
@@ -93,43 +92,37 @@ impl Axes {
     }
 }
 
-/// Calls `f` for each element of a batch, in row-major order, until it fails.
-#[inline(always)]
-pub(crate) fn each<'f, const N: usize>(
-    axes: &Axes,
-    buffers: &[Buf<'f>; N],
-    f: &mut impl FnMut([Buf<'f>; N]) -> Finish,
-) -> Finish {
-    range(axes, buffers, 0..axes.elements(), f).map_err(|(element, error)| axes.at_element(element, error))
+/// Calls the user's function for a row of elements: where they begin, the steps from one to the next, and how many there
+/// are. The number of elements before the one that failed, with its error.
+///
+/// All that knows a handler's types is in such a function; the loops over rows are shared by all handlers.
+pub(crate) type Row<'a> = &'a mut dyn FnMut(&[*mut u8], &[isize], usize) -> Result<(), (usize, Error)>;
+
+/// Runs a batch in row-major order, until it fails.
+pub(crate) fn each(call: &Call<'_>, row: Row<'_>) -> Finish {
+    range(call, 0..call.axes.elements(), row).map_err(|(element, error)| call.axes.at_element(element, error))
 }
 
-/// Calls `f` for the elements of a range; the one that failed, with its error.
-///
-/// The last axis runs with its addresses in registers. The step from row to row is shared by all handlers.
-#[inline(always)]
-fn range<'f, const N: usize>(
-    axes: &Axes,
-    buffers: &[Buf<'f>; N],
-    elements: Range<usize>,
-    f: &mut impl FnMut([Buf<'f>; N]) -> Finish,
-) -> Result<(), (usize, Error)> {
+/// Runs the elements of a range; the one that failed, with its error.
+fn range(call: &Call<'_>, elements: Range<usize>, row: Row<'_>) -> Result<(), (usize, Error)> {
+    let axes = &call.axes;
+    let count = call.buffers().len();
     let last = axes.rank.saturating_sub(1);
-    let steps: [isize; N] = std::array::from_fn(|k| axes.strides[k][last]);
+    let mut steps = [0; MAX_PARAMS];
+    for (step, strides) in steps.iter_mut().zip(&axes.strides[..count]) {
+        *step = strides[last];
+    }
     let mut element = elements.start;
     while element < elements.end {
         let index = axes.index(element);
-        let mut place: [*mut u8; N] = std::array::from_fn(|k| buffers[k].data);
-        axes.locate(&index, &mut place);
-        let row_end = elements.end.min(element + axes.shape[last] - index[last]);
-        while element < row_end {
-            if let Err(error) = f(std::array::from_fn(|k| buffers[k].at(place[k]))) {
-                return Err((element, error));
-            }
-            for k in 0..N {
-                place[k] = place[k].wrapping_offset(steps[k]);
-            }
-            element += 1;
+        let mut place = [ptr::null_mut(); MAX_PARAMS];
+        for (place, buffer) in place.iter_mut().zip(call.buffers()) {
+            *place = buffer.data;
         }
+        axes.locate(&index, &mut place[..count]);
+        let length = (axes.shape[last] - index[last]).min(elements.end - element);
+        row(&place[..count], &steps[..count], length).map_err(|(before, error)| (element + before, error))?;
+        element += length;
     }
     Ok(())
 }
@@ -138,18 +131,14 @@ fn range<'f, const N: usize>(
 ///
 /// What an element costs is measured on the first ones. Which thread computes an element changes nothing in it, and the
 /// error of the lowest element wins.
-pub(crate) fn parallel<'f, const N: usize>(
-    call: &Call<'f>,
-    buffers: &[Buf<'f>; N],
-    f: &mut impl FnMut([Buf<'f>; N]) -> Finish,
-) -> Finish {
+pub(crate) fn parallel(call: &Call<'_>, row: Row<'_>) -> Finish {
     let axes = &call.axes;
     let total = axes.elements();
     let (mut done, mut block) = (0, 1);
     let start = Instant::now();
     let cost = loop {
         let end = total.min(done + block);
-        range(axes, buffers, done..end, f).map_err(|(element, error)| axes.at_element(element, error))?;
+        range(call, done..end, row).map_err(|(element, error)| axes.at_element(element, error))?;
         done = end;
         block *= 2;
         let elapsed = start.elapsed();
@@ -175,7 +164,7 @@ pub(crate) fn parallel<'f, const N: usize>(
         // A helper decodes the attributes for itself. One that cannot leaves the work to the others.
         let _ = (call.instance.step)(Slow::Helper(&team));
     };
-    pool.join(helpers, || team.work(buffers, f), &help);
+    pool.join(helpers, || team.work(row), &help);
     match team.failed.into_inner().unwrap_or_else(PoisonError::into_inner) {
         Some((element, error)) => Err(axes.at_element(element, error)),
         None => Ok(()),
@@ -192,18 +181,17 @@ pub struct Team<'a, 'f> {
     failed: Mutex<Option<(usize, Error)>>,
 }
 
-impl<'f> Team<'_, 'f> {
+impl Team<'_, '_> {
     /// Takes chunks in ascending order until there is none left, or one has failed: those before it have been taken then,
     /// and are finished by whoever took them.
-    #[inline(always)]
-    pub(crate) fn work<const N: usize>(&self, buffers: &[Buf<'f>; N], f: &mut impl FnMut([Buf<'f>; N]) -> Finish) {
+    pub(crate) fn work(&self, row: Row<'_>) {
         while !self.stopped.load(Ordering::Relaxed) {
             let start = self.next.fetch_add(self.chunk, Ordering::Relaxed);
             if start >= self.total {
                 return;
             }
             let end = self.total.min(start + self.chunk);
-            if let Err(failure) = range(&self.call.axes, buffers, start..end, f) {
+            if let Err(failure) = range(self.call, start..end, row) {
                 self.fail(failure);
                 return;
             }
@@ -233,7 +221,7 @@ mod tests {
         axes.set_strides(0, &[2, 3, 4], 10);
         axes.set_strides(1, &[3, 1], 10);
         for element in 0..24 {
-            let mut rows = [std::ptr::null_mut(); 2];
+            let mut rows = [ptr::null_mut(); 2];
             axes.locate(&axes.index(element), &mut rows);
             assert_eq!(rows.map(|row: *mut u8| row.addr()), [element * 10, element / 4 % 3 * 10]);
         }

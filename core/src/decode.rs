@@ -189,6 +189,18 @@ pub enum Slow<'a, 'f> {
 }
 
 impl<'f> Slow<'_, 'f> {
+    /// Runs the batch, or a helper's part of it.
+    fn rows(self, row: batch::Row<'_>) -> Finish {
+        match self {
+            Slow::Lead(call) if call.instance.info.batch == Batch::Parallel => batch::parallel(call, row),
+            Slow::Lead(call) => batch::each(call, row),
+            Slow::Helper(team) => {
+                team.work(row);
+                Ok(())
+            }
+        }
+    }
+
     fn call(&self) -> &Call<'f> {
         match self {
             Slow::Lead(call) => call,
@@ -222,18 +234,28 @@ impl<'f> Decoder<'f> for Slow<'_, 'f> {
         if let Slow::Lead(call) = self {
             call.admit(values, O::Platform::HOST_MEMORY)?;
         }
-        let buffers = &self.call().buffers;
-        Some(std::array::from_fn(|k| buffers[k].at(buffers[k].data)))
+        let mut admitted = [const { Buf::EMPTY }; N];
+        for (admitted, buffer) in admitted.iter_mut().zip(self.call().buffers()) {
+            *admitted = buffer.at(buffer.data);
+        }
+        Some(admitted)
     }
 
     fn each<const N: usize>(self, buffers: [Buf<'f>; N], mut f: impl FnMut([Buf<'f>; N]) -> Finish) -> Finish {
-        match self {
-            Slow::Lead(call) if call.instance.info.batch == Batch::Parallel => batch::parallel(call, &buffers, &mut f),
-            Slow::Lead(call) => batch::each(&call.axes, &buffers, &mut f),
-            Slow::Helper(team) => {
-                team.work(&buffers, &mut f);
-                Ok(())
+        self.rows(&mut |places, steps, count| {
+            // In registers, for the length of the row.
+            let (mut place, mut step) = ([std::ptr::null_mut(); N], [0; N]);
+            place.copy_from_slice(places);
+            step.copy_from_slice(steps);
+            for element in 0..count {
+                let mut views = [const { Buf::EMPTY }; N];
+                for k in 0..N {
+                    views[k] = buffers[k].at(place[k]);
+                    place[k] = place[k].wrapping_offset(step[k]);
+                }
+                f(views).map_err(|error| (element, error))?;
             }
-        }
+            Ok(())
+        })
     }
 }

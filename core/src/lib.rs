@@ -61,6 +61,11 @@ pub use param::{AttrType, Decode, EnumRepr, FromDim, Param, Role, Source};
 pub use platform::{Cpu, Cuda, Platform};
 pub use registry::{Entry, handlers};
 
+/// The README's Rust is a doctest.
+#[cfg(doctest)]
+#[doc = include_str!("../../README.md")]
+struct Readme;
+
 /// What a crate of handlers usually names.
 pub mod prelude {
     pub use num_traits::{One, Zero};

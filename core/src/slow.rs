@@ -375,6 +375,11 @@ impl<'f> Call<'f> {
         Some(())
     }
 
+    /// The buffers in the order of the parameters.
+    pub(crate) fn buffers(&self) -> &[Buf<'f>] {
+        &self.buffers[..self.count]
+    }
+
     /// The batch axes of the `k`-th buffer.
     fn leading(&self, k: usize) -> &'f [i64] {
         &self.buffers[k].dims[..self.origin[k].1]

@@ -1,7 +1,7 @@
 """Rebuilds matrices from their LU decompositions with the example's operations, and compares with references.
 
-The figures are norm-wise relative errors, |out - ref| / |ref|, in units of the dtype's machine epsilon. Permutations move
-elements and round nothing, so the limit of 4 is far. Exits with status 1 if one is above it.
+The figures are norm-wise relative errors, |out - ref| / |ref|, in units of the dtype's machine epsilon. Permutations
+move elements and round nothing, so the limit of 4 is far. Exits with status 1 if one is above it.
 """
 
 import sys

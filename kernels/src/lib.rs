@@ -5,3 +5,4 @@
 
 pub mod lapack;
 pub mod linalg;
+pub mod small;

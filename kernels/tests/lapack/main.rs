@@ -5,4 +5,5 @@ mod iterative;
 mod policies;
 mod sample;
 mod sizes;
+mod small;
 mod threads;

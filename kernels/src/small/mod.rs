@@ -1,0 +1,103 @@
+//! Batches of small real matrices: one vector lane a matrix, in safe Rust.
+//!
+//! LAPACK spends its time on a 4x4 on everything but arithmetic. Here, as many matrices as a vector has lanes are
+//! transposed into vectors, factorised together, and transposed back. What is left over, and a matrix that comes alone,
+//! is factorised with vectors along its columns, by the same operations in the same order: **the bits of a result do not
+//! depend on the batch** (the payload of a NaN may). A caller chooses between these kernels and LAPACK by size and type.
+//!
+//! Matrices are column-major, packed one after the other; their sizes are at most [`LARGEST`].
+#![forbid(unsafe_code)]
+
+mod getrf;
+mod lanes;
+mod potrf;
+
+use fearless_simd::{Level, Simd, SimdBase, SimdFloatElement, dispatch};
+use num_traits::Float;
+
+use crate::lapack::Lapack;
+
+pub use getrf::getrf;
+pub use potrf::potrf;
+
+/// The largest size of a matrix.
+pub const LARGEST: usize = 32;
+
+/// A scalar type that has such kernels: `f32` and `f64`.
+pub trait Small: Lapack + Float + SimdFloatElement {}
+
+impl Small for f32 {}
+impl Small for f64 {}
+
+/// The vector of an instruction set.
+type Vector<S, T> = <T as SimdFloatElement>::Native<S>;
+
+/// The length of a buffer in which a column is longer by one than its matrix, for matrices of up to 8 rows and columns and
+/// for larger ones: at a distance of 2 KiB, elements of one row would meet in one place of the cache.
+const IN_LANES: [usize; 2] = [8 * 9, LARGEST * (LARGEST + 1)];
+
+/// The length of a buffer in which columns are filled up to whole vectors.
+const ALONE: [usize; 2] = [8 * 16, LARGEST * LARGEST];
+
+/// Where each element of an `m x n` matrix, counted through its columns, stands in a buffer whose columns (or rows, if
+/// `transposed`) are `stride` apart. A table, which takes no division for each element.
+fn places(m: usize, n: usize, stride: usize, transposed: bool) -> [u16; LARGEST * LARGEST] {
+    let mut places = [0; LARGEST * LARGEST];
+    for (j, column) in places.chunks_exact_mut(m).enumerate().take(n) {
+        for (i, place) in column.iter_mut().enumerate() {
+            *place = if transposed { i * stride + j } else { j * stride + i } as u16;
+        }
+    }
+    places
+}
+
+/// A set of vector instructions of this processor. The bits of a result depend on it.
+#[derive(Clone, Copy, Debug)]
+pub struct Instructions(Level);
+
+impl Instructions {
+    /// The best ones: what to use.
+    pub fn best() -> Self {
+        Instructions(Level::new())
+    }
+
+    /// The largest `n` for which [`potrf`] of a batch is faster than LAPACK's.
+    pub fn potrf_up_to<T: Small>(self) -> usize {
+        LARGEST.min(4 * self.lanes::<T>())
+    }
+
+    /// The largest of `m` and `n` for which [`getrf`] of a batch is faster than LAPACK's.
+    pub fn getrf_up_to<T: Small>(self) -> usize {
+        LARGEST.min(8 * self.lanes::<T>())
+    }
+
+    /// How many matrices a vector holds.
+    pub fn lanes<T: Small>(self) -> usize {
+        fn lanes<S: Simd, T: Small>(_: S) -> usize {
+            Vector::<S, T>::LEN
+        }
+        dispatch!(self.0, s => lanes::<_, T>(s))
+    }
+
+    /// All that this processor has, for tests.
+    pub fn all() -> Vec<Self> {
+        let best = Level::new();
+        #[cfg(target_arch = "x86_64")]
+        let others =
+            [best.as_avx2().map(Level::Avx2), best.as_sse4_2().map(Level::Sse4_2), best.as_sse2().map(Level::Sse2)];
+        #[cfg(not(target_arch = "x86_64"))]
+        let others: [Option<Level>; 0] = [];
+        [Some(best)].into_iter().chain(others).flatten().map(Instructions).collect()
+    }
+}
+
+/// Whether `count` matrices are worth a vector, which costs the same for one matrix as for one in each lane.
+fn worth_lanes<S: Simd, T: Small>(count: usize) -> bool {
+    3 * count >= Vector::<S, T>::LEN
+}
+
+/// A row, column or step in every lane.
+#[inline(always)]
+fn index<S: Simd, T: Small>(s: S, i: usize) -> Vector<S, T> {
+    Vector::<S, T>::splat(s, From::from(i as u8))
+}

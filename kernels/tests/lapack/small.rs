@@ -1,0 +1,163 @@
+//! The small kernels against LAPACK, and against themselves in other batches.
+
+use num_traits::Float;
+use oxidax_kernels::lapack::{Getrf, Int, Potrf, Uplo};
+use oxidax_kernels::small::{self, Instructions, LARGEST, Small};
+
+use crate::sample::{Matrix, Random, Sample, bits, within};
+
+/// Up to two vectors of lanes, and every rest.
+const BATCHES: [usize; 9] = [0, 1, 2, 3, 5, 8, 16, 17, 37];
+const SIZES: [usize; 14] = [0, 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, LARGEST];
+
+fn batch_of<T>(count: usize, matrix: impl Fn(usize) -> Vec<T>) -> Vec<T> {
+    (0..count).flat_map(matrix).collect()
+}
+
+/// Equal bits, or NaN on both sides.
+fn same<T: Sample + Float>(a: &[T], b: &[T]) -> bool {
+    a.len() == b.len() && a.iter().zip(b).all(|(x, y)| x.bits() == y.bits() || (x.is_nan() && y.is_nan()))
+}
+
+#[test]
+fn cholesky_of_a_batch_is_that_of_lapack() {
+    fn test<T: Sample<RealPart = T> + Small>(on: Instructions) {
+        for (n, uplo) in SIZES.iter().flat_map(|&n| [(n, Uplo::Lower), (n, Uplo::Upper)]) {
+            let given = batch_of(37, |seed| {
+                let mut a = Random::new(seed).definite::<T>(n);
+                for (x, element) in a.iter_mut().enumerate() {
+                    let (i, j) = (x % n, x / n);
+                    if if uplo == Uplo::Lower { i < j } else { i > j } {
+                        *element = <T as oxidax_kernels::lapack::Lapack>::NAN;
+                    }
+                }
+                a
+            });
+            let mut whole = given.clone();
+            let mut info = [-1; 37];
+            small::potrf(on, uplo, n, &mut whole, &mut info);
+            assert_eq!(info, [0; 37]);
+            let lapack = Potrf::new(uplo, n).unwrap();
+            for (found, given) in whole.chunks_exact((n * n).max(1)).zip(given.chunks_exact((n * n).max(1))) {
+                let mut expected = given.to_vec();
+                lapack.run(&mut expected);
+                for (x, (found, expected)) in found.iter().zip(&expected).enumerate() {
+                    assert!(found.is_nan() == expected.is_nan(), "{uplo:?} {n}: element {x}");
+                }
+                let finite = |a: &[T]| {
+                    Matrix::of(n, n, &a.iter().map(|x| if x.is_nan() { T::zero() } else { *x }).collect::<Vec<_>>())
+                };
+                within(2.0, finite(found).distance::<T>(&finite(&expected)), (uplo, n));
+            }
+            for count in BATCHES {
+                let mut part = given[..count * n * n].to_vec();
+                small::potrf(on, uplo, n, &mut part, &mut vec![-1; count]);
+                assert!(bits(&part) == bits(&whole[..count * n * n]), "{uplo:?} {n}: a batch of {count}");
+            }
+        }
+    }
+    for on in Instructions::all() {
+        test::<f32>(on);
+        test::<f64>(on);
+    }
+}
+
+#[test]
+fn cholesky_of_a_batch_tells_which_matrix_fails_and_where() {
+    fn test<T: Sample<RealPart = T> + Small>(on: Instructions) {
+        for n in SIZES.into_iter().filter(|&n| n > 0) {
+            for count in [1, 2, 16, 37] {
+                let mut a = batch_of(count, |seed| Random::new(seed).definite::<T>(n));
+                let expected: Vec<Int> = (0..count)
+                    .map(|matrix| {
+                        let at = matrix % n;
+                        let bad = [None, Some(-T::one()), Some(<T as Float>::nan())][matrix % 3];
+                        bad.map_or(0, |bad| {
+                            a[matrix * n * n + at * n + at] = bad;
+                            at as Int + 1
+                        })
+                    })
+                    .collect();
+                let mut info = vec![-1; count];
+                small::potrf(on, Uplo::Lower, n, &mut a, &mut info);
+                assert_eq!(info, expected, "{n}");
+            }
+        }
+    }
+    for on in Instructions::all() {
+        test::<f32>(on);
+        test::<f64>(on);
+    }
+}
+
+#[test]
+fn lu_of_a_batch_is_that_of_lapack() {
+    fn test<T: Sample<RealPart = T> + Small>(on: Instructions) {
+        for (m, n) in SIZES.iter().flat_map(|&m| [(m, m), (m, 3), (3, m), (m, LARGEST)]) {
+            let (size, k) = (m * n, m.min(n));
+            let given = batch_of(37, |seed| Random::new(seed + 1).matrix::<T>(m, n));
+            let (mut whole, mut pivots, mut info) = (given.clone(), vec![-1; 37 * k], [-1; 37]);
+            small::getrf(on, m, n, &mut whole, &mut pivots, &mut info);
+            assert_eq!(info, [0; 37]);
+            let lapack = Getrf::new(m, n).unwrap();
+            for x in 0..37 {
+                let (mut expected, mut expected_pivots) = (given[x * size..][..size].to_vec(), vec![0; k]);
+                lapack.run(&mut expected, &mut expected_pivots);
+                assert_eq!(pivots[x * k..][..k], expected_pivots, "{m} x {n}");
+                let found = Matrix::of(m, n, &whole[x * size..][..size]);
+                // Elimination amplifies what the two round differently.
+                within(50.0, found.distance::<T>(&Matrix::of(m, n, &expected)), (m, n));
+            }
+            for count in BATCHES {
+                let (mut part, mut part_pivots) = (given[..count * size].to_vec(), vec![-1; count * k]);
+                small::getrf(on, m, n, &mut part, &mut part_pivots, &mut vec![-1; count]);
+                assert!(bits(&part) == bits(&whole[..count * size]), "{m} x {n}: a batch of {count}");
+                assert_eq!(part_pivots, pivots[..count * k]);
+            }
+        }
+    }
+    for on in Instructions::all() {
+        test::<f32>(on);
+        test::<f64>(on);
+    }
+}
+
+#[test]
+fn lu_of_unusual_matrices_does_not_depend_on_the_batch() {
+    fn test<T: Sample<RealPart = T> + Small>(on: Instructions) {
+        let number = |x: f64| T::of(x, 0.0);
+        for n in SIZES.into_iter().filter(|&n| n > 0) {
+            // Ties, zeros, subnormal pivots, infinities, NaN, each beside ordinary matrices.
+            let matrix = |seed: usize| {
+                let mut a = Random::new(seed).matrix::<T>(n, n);
+                match seed % 7 {
+                    0 => a.fill(T::one()),
+                    1 => a.fill(T::zero()),
+                    2 => a.iter_mut().for_each(|x| *x *= T::min_positive_value()),
+                    3 => a[seed % (n * n)] = <T as Float>::infinity(),
+                    4 => a[seed % (n * n)] = <T as Float>::nan(),
+                    5 => a.iter_mut().enumerate().for_each(|(x, y)| *y = number((x % 3) as f64 - 1.0)),
+                    _ => {}
+                }
+                a
+            };
+            let given = batch_of(37, matrix);
+            let (mut whole, mut pivots, mut info) = (given.clone(), vec![0; 37 * n], [-1; 37]);
+            small::getrf(on, n, n, &mut whole, &mut pivots, &mut info);
+            for x in 0..37 {
+                let (mut alone, mut alone_pivots, mut alone_info) = (matrix(x), vec![0; n], [-1]);
+                small::getrf(on, n, n, &mut alone, &mut alone_pivots, &mut alone_info);
+                assert!(same(&alone, &whole[x * n * n..][..n * n]), "{n}: matrix {x}");
+                assert_eq!((&alone_pivots[..], alone_info[0]), (&pivots[x * n..][..n], info[x]), "{n}: matrix {x}");
+                assert!(alone_pivots.iter().enumerate().all(|(i, p)| (i as Int + 1..=n as Int).contains(p)));
+                if x % 7 == 1 {
+                    assert_eq!(info[x], 1);
+                }
+            }
+        }
+    }
+    for on in Instructions::all() {
+        test::<f32>(on);
+        test::<f64>(on);
+    }
+}
