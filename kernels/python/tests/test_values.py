@@ -6,19 +6,19 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from matrices import DTYPES, adjoint, distance, identity, positive_definite, random, shapes, wide
+from matrices import DTYPES, SQUARE, adjoint, distance, identity, positive_definite, random, shapes, wide
 
 # In units of sqrt(n) eps, over the norm of the matrix. Backward-stable algorithms stay at a few.
 LIMIT = 10
 
 
-def check(dtype, size, **distances):
-    assert all(found < LIMIT for found in distances.values()), (dtype, size, distances)
+def check(dtype, shape, **distances):
+    assert all(found < LIMIT for found in distances.values()), (dtype, shape, distances)
 
 
 def same_alone(function, x, results):
     """A matrix gives the same bits alone as in a batch."""
-    if x.ndim < 3 or 0 in x.shape[:-2]:
+    if x.shape not in ((2, 3, 5, 5), (3, 65, 65)):
         return
     index = tuple(n - 1 for n in x.shape[:-2])
     for alone, batched in zip(jax.tree.leaves(function(x[index])), jax.tree.leaves(results), strict=True):
@@ -27,7 +27,7 @@ def same_alone(function, x, results):
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_cholesky(dtype):
-    for shape in shapes(square=True):
+    for shape in shapes(SQUARE):
         a = positive_definite(shape, dtype)
         lower = jnp.linalg.cholesky(a)
         check(dtype, shape, product=distance(wide(lower) @ adjoint(wide(lower)), a, dtype, shape[-1]))
@@ -37,10 +37,17 @@ def test_cholesky(dtype):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_upper_cholesky_reads_one_triangle(dtype):
+def test_cholesky_of_one_triangle(dtype):
     a = positive_definite((2, 5, 5), dtype)
-    upper = jnp.linalg.cholesky(np.where(np.tri(5, k=-1, dtype=bool), 99, a), upper=True, symmetrize_input=False)
-    check(dtype, 5, product=distance(adjoint(wide(upper)) @ wide(upper), a, dtype, 5))
+    spoilt = np.where(np.tri(5, k=-1, dtype=bool).T, np.nan, a)
+    lower = jax.lax.linalg.cholesky(spoilt, symmetrize_input=False)
+    upper = jnp.linalg.cholesky(a, upper=True)
+    check(
+        dtype,
+        a.shape,
+        lower=distance(wide(lower) @ adjoint(wide(lower)), a, dtype, 5),
+        upper=distance(adjoint(wide(upper)) @ wide(upper), a, dtype, 5),
+    )
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -53,7 +60,7 @@ def test_lu(dtype):
         upper = np.triu(wide(lu))[..., :k, :]
         permuted = np.take_along_axis(a, np.asarray(permutation)[..., None], -2)
         check(dtype, shape, product=distance(lower @ upper, permuted, dtype, max(m, n)))
-        assert np.abs(lower).max(initial=0) <= 1.0001  # pivots were chosen
+        assert np.abs(lower).max(initial=0) < 1.42  # pivots were chosen, complex ones by |re| + |im|
         assert pivots.shape == (*shape[:-2], k)
         assert pivots.dtype == permutation.dtype == "int32"
         same_alone(jax.lax.linalg.lu, a, (lu, pivots, permutation))
@@ -63,7 +70,7 @@ def test_lu(dtype):
 def test_qr(dtype):
     for shape in shapes():
         a, (m, n) = random(shape, dtype), shape[-2:]
-        for mode in ("reduced", "complete"):
+        for mode in ("reduced", "complete") if shape in ((3, 65, 33), (3, 33, 65), (3, 3, 0)) else ("reduced",):
             q, r = jnp.linalg.qr(a, mode=mode)
             k = m if mode == "complete" else min(m, n)
             assert (q.shape, r.shape) == ((*shape[:-2], m, k), (*shape[:-2], k, n))
@@ -85,7 +92,7 @@ def test_svd(dtype):
         # Of float64 for the smaller types; of its own precision, and other kernels, for the larger.
         expected = np.linalg.svd(a.astype("complex128"), compute_uv=False)
         alone = jnp.linalg.svd(a, compute_uv=False)
-        for full in (False, True):
+        for full in (False, True) if shape in ((2, 3, 5, 5), (3, 65, 33), (3, 33, 65), (3, 0, 3)) else (False,):
             u, s, vh = jnp.linalg.svd(a, full_matrices=full)
             check(
                 dtype,
@@ -105,7 +112,7 @@ def test_svd(dtype):
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_eig(dtype):
-    for shape in shapes(square=True):
+    for shape in shapes(SQUARE):
         a, n = random(shape, dtype), shape[-1]
         w, left, right = map(wide, jax.lax.linalg.eig(a, compute_left_eigenvectors=True))
         check(
