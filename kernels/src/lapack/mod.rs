@@ -20,6 +20,7 @@
 //! The result of a matrix depends on nothing but the matrix, its shape and the [`Library`] that serves the shape.
 #![allow(unsafe_code, reason = "calls to Fortran are unsafe, and all of them are in this folder")]
 
+mod about;
 mod flags;
 mod geev;
 mod geqrf;

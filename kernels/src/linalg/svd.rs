@@ -6,6 +6,8 @@
 //! | attribute | `mode`: u8, `A` for all vectors, `S` for the first min(m, n), `N` for none |
 //! | results | `a` destroyed; `s` (min(m, n)), real, descending; `u` (m, m or min(m, n)); `vt` (n or min(m, n), n); `info` s32 |
 //!
+//! In mode `N` JAX still gives memory for vectors, and `u` may have any number of columns, `vt` of rows.
+//!
 //! Unlike jaxlib's: a matrix that is not finite is not shown to LAPACK, which may never return from it, and one on which
 //! divide and conquer does not converge is decomposed by QR iterations. Where that fails too, every result is NaN and
 //! `info` says so. Vectors that are not asked for are zeros.
@@ -28,6 +30,14 @@ use crate::lapack::{Gesdd, Lapack, SvdJob};
         f32: "lapack_sgesdd_ffi", f64: "lapack_dgesdd_ffi",
         Complex<f32>: "lapack_cgesdd_ffi", Complex<f64>: "lapack_zgesdd_ffi",
     },
+    require(
+        mode == SvdJob::None || columns == if mode == SvdJob::All { m } else { min(m, n) },
+        "u has m columns where all vectors are asked for, and min(m, n) for some"
+    ),
+    require(
+        mode == SvdJob::None || rows == if mode == SvdJob::All { n } else { min(m, n) },
+        "vt has n rows where all vectors are asked for, and min(m, n) for some"
+    ),
     batch = parallel,
 )]
 pub fn gesdd<T: Lapack>(
@@ -37,8 +47,8 @@ pub fn gesdd<T: Lapack>(
     #[dim] n: usize,
     scratch: Scratch,
     #[shape(min(m, n))] s: &mut [T::RealPart],
-    #[shape(m, if mode == SvdJob::All { m } else { min(m, n) })] mut u: ColMajor<&mut [T]>,
-    #[shape(if mode == SvdJob::All { n } else { min(m, n) }, n)] mut vt: ColMajor<&mut [T]>,
+    #[shape(m, columns)] mut u: ColMajor<&mut [T]>,
+    #[shape(rows, n)] mut vt: ColMajor<&mut [T]>,
     #[shape()] info: &mut i32,
 ) -> Result<(), Error> {
     let gesdd = Gesdd::new(mode, m, n)?;

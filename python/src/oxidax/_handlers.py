@@ -1,4 +1,4 @@
-"""The function pointers of a library, and their registration with XLA."""
+"""The function pointers of a library, as XLA takes them. Nothing here knows JAX."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import ctypes
 from dataclasses import dataclass
 from typing import Any
 
-from oxidax import _jax
 from oxidax._errors import LoadError
 
 _STAGES = ("instantiate", "prepare", "initialize", "execute")
@@ -20,22 +19,24 @@ class _HandlerStruct(ctypes.Structure):
     ]
 
 
+_new_capsule = ctypes.pythonapi.PyCapsule_New
+_new_capsule.restype = ctypes.py_object
+_new_capsule.argtypes = (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)
+
+
+def _capsule(address: int) -> Any:
+    return _new_capsule(address, None, None)
+
+
 @dataclass(frozen=True)
 class Handler:
     """The stages of one handler; a stage that it does not use is absent."""
 
     stages: dict[str, int]
 
-    def register(self, target: str, platform: str) -> None:
-        """Registers the handler; with a pointer that is registered already, nothing happens.
-
-        Before the backend exists, JAX only keeps the handler in a queue.
-        """
-        _jax.register_ffi_target(target, self.capsules(), platform=_jax.xla_platform(platform))
-
     def capsules(self) -> dict[str, Any]:
         """The stages as `jax.ffi.register_ffi_target` takes them."""
-        return {stage: _jax.pycapsule(address) for stage, address in self.stages.items()}
+        return {stage: _capsule(address) for stage, address in self.stages.items()}
 
     def probe(self) -> tuple[int, int] | str:
         """The API version that the handler declares, or what is wrong with its answer."""

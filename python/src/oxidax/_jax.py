@@ -18,9 +18,7 @@ from jax.core import ShapedArray
 from jax.core import Tracer as Tracer
 from jax.extend.backend import get_backend
 from jax.extend.core import Primitive as Primitive
-from jax.ffi import ffi_lowering, include_dir
-from jax.ffi import pycapsule as pycapsule
-from jax.ffi import register_ffi_target as register_ffi_target
+from jax.ffi import ffi_lowering, include_dir, register_ffi_target
 from jax.interpreters import ad as ad
 from jax.interpreters import batching as batching
 from jax.interpreters import mlir as mlir
@@ -56,6 +54,14 @@ def is_key(dtype: Any) -> bool:
 def xla_platform(platform: str) -> str:
     """The name under which XLA registers handlers: with "cuda", they would wait in a queue for ever."""
     return "CUDA" if platform == "cuda" else platform
+
+
+def register(target: str, capsules: dict[str, Any], platform: str) -> None:
+    """Registers a handler; with a pointer that is registered already, nothing happens.
+
+    Before the backend exists, JAX only keeps the handler in a queue.
+    """
+    register_ffi_target(target, capsules, platform=xla_platform(platform))
 
 
 def versions() -> tuple[str, str]:

@@ -1,28 +1,21 @@
-"""Loads a library: looks at the file, opens it, reads its manifest, registers its handlers, makes operations.
+"""Loads a library: reads its manifest, registers its handlers, makes operations.
 
-The process-wide tables of libraries and targets live here. A library is never unloaded, because XLA keeps its
-function pointers. Nothing here starts a JAX backend.
+The process-wide tables of libraries and targets live here. Nothing here starts a JAX backend.
 """
 
 from __future__ import annotations
 
-import atexit
-import ctypes
-import hashlib
 import os
-import shutil
-import tempfile
 import threading
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass
-from pathlib import Path
 
-from oxidax import _autodiff, _binary, _jax, _manifest
+from oxidax import _autodiff, _jax, _manifest
 from oxidax._errors import LoadError
 from oxidax._handlers import Handler, HandlerTable
 from oxidax._manifest import Definition
 from oxidax._operation import Operation
+from oxidax._shared_object import SharedObject, open_shared_object, refuse_abort
 
 
 class Library:
@@ -79,18 +72,9 @@ class Library:
         return f"<oxidax library {self.__file__}: {', '.join(o.__name__ for o in self._operations)}>"
 
 
-@dataclass(frozen=True)
-class _Opened:
-    """What a path held when it was opened."""
-
-    sha256: str
-    inode: tuple[int, int]
-
-
 _lock = threading.RLock()
 _libraries: dict[str, Library] = {}  # by sha256 of the file
 _owners: dict[tuple[str, str], str] = {}  # (target, platform) -> path of the library
-_opened: dict[str, _Opened] = {}  # by path
 
 
 def load(path: str | os.PathLike[str]) -> Library:
@@ -103,39 +87,17 @@ def load(path: str | os.PathLike[str]) -> Library:
         FileNotFoundError: there is no such file.
         LoadError: the file is not such a library, is too new, or contradicts itself.
     """
-    name = os.path.realpath(os.fspath(path))
-    content = _read(name)
-    sha256 = hashlib.sha256(content).hexdigest()
+    opened = open_shared_object(path)
     with _lock:
-        if sha256 not in _libraries:
-            if reason := _binary.refusal(content):
-                raise LoadError(f"{name}: {reason}")
-            _libraries[sha256] = _open(name, content, sha256)
-        return _libraries[sha256]
+        if opened.sha256 not in _libraries:
+            _libraries[opened.sha256] = _make(opened)
+        return _libraries[opened.sha256]
 
 
-def _read(path: str) -> bytes:
-    try:
-        return Path(path).read_bytes()
-    except FileNotFoundError:
-        raise FileNotFoundError(
-            f"{path}: there is no such file: build it (cargo build --release) or correct the path"
-        ) from None
-    except IsADirectoryError:
-        raise LoadError(f"{path}: this is a directory: give the path of the .so in it") from None
-    except OSError as error:
-        raise LoadError(f"{path}: cannot be read ({error.strerror}): make it readable") from None
-
-
-def _open(path: str, content: bytes, sha256: str) -> Library:
-    handle = _dlopen(path, content, sha256)
-    text, table = _manifest_of(handle, path)
-    panic, definitions = _manifest.parse(text, path)
-    if panic != "unwind":
-        raise LoadError(
-            f'{path}: built with panic = "{panic}", so that a panic would end the process: '
-            'remove `panic = "abort"` from its Cargo profile'
-        )
+def _make(opened: SharedObject) -> Library:
+    path, sha256, table = opened.path, opened.sha256, opened.table
+    panic, definitions = _manifest.parse(opened.text, path)
+    refuse_abort(panic, path)
     replacements = [d for d in definitions if d.drop_in]
     groups = _by_operation([d for d in definitions if not d.drop_in], path)
     handlers = _handlers_of(groups, table, path)
@@ -170,72 +132,6 @@ def _handlers_of(groups: list[list[Definition]], table: HandlerTable, path: str)
         return {d.id: table.handler(d.handler, d.target, d.platform) for group in groups for d in group}
     except LoadError as error:
         raise LoadError(f"{path}: {error}") from None
-
-
-def _dlopen(path: str, content: bytes, sha256: str) -> ctypes.CDLL:
-    """Opens the file, from a private copy where the loader would give us the code it has mapped before.
-
-    The C library looks libraries up by path and by inode, and never looks at what they hold.
-    """
-    stat = os.stat(path)
-    inode = (stat.st_dev, stat.st_ino)
-    source = path
-    if path in _opened or any(other.inode == inode for other in _opened.values()):
-        for old, other in _opened.items():
-            if other.inode == inode and other.sha256 != sha256:
-                warnings.warn(
-                    f"{old} was overwritten while this process had it open: its earlier operations may crash; "
-                    "restart, and replace a library by moving the new file over it, as cargo does",
-                    stacklevel=5,
-                )
-        source = _private_copy(path, content, sha256)
-    try:
-        handle = ctypes.CDLL(source, mode=os.RTLD_LOCAL | os.RTLD_NOW)
-    except OSError as error:
-        raise LoadError(
-            f"{path}: cannot be opened ({error}): a library that it needs may be missing (see `ldd`), "
-            "or it was built for another system"
-        ) from error
-    _opened[path] = _Opened(sha256, inode)
-    return handle
-
-
-def _private_copy(path: str, content: bytes, sha256: str) -> str:
-    folder = tempfile.mkdtemp(prefix="oxidax-")
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    copy = Path(folder) / f"{sha256[:8]}-{Path(path).name}"
-    copy.write_bytes(content)
-    return str(copy)
-
-
-class _ManifestStruct(ctypes.Structure):
-    _fields_ = [
-        ("version", ctypes.c_uint32),
-        ("reserved", ctypes.c_uint32),
-        ("json", ctypes.c_void_p),
-        ("json_len", ctypes.c_size_t),
-        ("handlers", ctypes.c_void_p),
-        ("num_handlers", ctypes.c_size_t),
-    ]
-
-
-def _manifest_of(handle: ctypes.CDLL, path: str) -> tuple[bytes, HandlerTable]:
-    function = getattr(handle, _binary.SYMBOL)
-    function.restype = ctypes.c_void_p
-    function.argtypes = ()
-    address = function()
-    if not address:
-        raise LoadError(f"{path}: `{_binary.SYMBOL}` gave no manifest: build the library again")
-    version = ctypes.c_uint32.from_address(address).value  # before any other field, for they may differ
-    if version != _manifest.VERSION:
-        newer = version > _manifest.VERSION
-        raise LoadError(
-            f"{path}: its manifest has version {version}, and this oxidax reads version {_manifest.VERSION}: "
-            + ("upgrade it (pip install --upgrade oxidax)" if newer else "build the library with a newer oxidax crate")
-        )
-    manifest = _ManifestStruct.from_address(address)
-    text = ctypes.string_at(manifest.json, manifest.json_len)
-    return text, HandlerTable(manifest.handlers, manifest.num_handlers)
 
 
 def _by_operation(definitions: list[Definition], path: str) -> list[list[Definition]]:

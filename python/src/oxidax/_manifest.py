@@ -12,8 +12,7 @@ from oxidax._attributes import AttributeSpec, default_value
 from oxidax._dtypes import NUMPY
 from oxidax._errors import LoadError
 from oxidax._shapes import Expr, bare_dim, names
-
-VERSION = 1
+from oxidax._shared_object import damaged
 
 
 @dataclass(frozen=True)
@@ -137,10 +136,7 @@ def parse(text: bytes, path: str) -> tuple[str, list[Definition]]:
         panic = manifest["panic"]
         return panic, [_definition(operation) for operation in manifest["operations"]]
     except (KeyError, TypeError, ValueError, IndexError) as error:
-        raise LoadError(
-            f"{path}: its manifest is damaged ({type(error).__name__}: {error}); "
-            "build the library again with a released version of the oxidax crate"
-        ) from error
+        raise damaged(path, error) from error
 
 
 def _definition(op: dict[str, Any]) -> Definition:

@@ -102,7 +102,7 @@ class Operation:
 
     def add_handler(self, platform: str, handler: Handler) -> None:
         """Registers a handler and makes the operation lower to it."""
-        handler.register(self.target, platform)
+        _jax.register(self.target, handler.capsules(), platform)
         self._handlers[platform] = handler
         self._unchecked.add(platform)
         _jax.register_lowering(self.primitive, {platform: lowering(self, platform)})
@@ -122,7 +122,7 @@ class Operation:
         if not _jax.start_backend(platform):
             return False
         try:
-            self._handlers[platform].register(self.target, platform)
+            _jax.register(self.target, self._handlers[platform].capsules(), platform)
         except Exception as error:
             version, (jax, jaxlib) = self._handlers[platform].probe(), _jax.versions()
             ours = version if isinstance(version, str) else _jax.show_version(version)

@@ -1,0 +1,60 @@
+"""The targets of jaxlib whose contracts this package knows, and how people name them."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+#: The jaxlib versions whose contracts were compared with ours: from the first up to, and without, the second.
+JAXLIBS = ((0, 5, 3), (0, 13))
+
+_TYPES = {"orgqr": "sd", "ungqr": "cz"}  # of the routines that do not have all four
+
+#: An operation's routines, as LAPACK names them without the type.
+OPERATIONS = {
+    "cholesky": ("potrf",),
+    "lu": ("getrf",),
+    "qr": ("geqrf", "orgqr", "ungqr"),
+    "svd": ("gesdd",),
+    "eig": ("geev",),
+}
+
+
+def _named() -> dict[str, frozenset[str]]:
+    """Every name that `select` takes, and the targets that it stands for."""
+    found: dict[str, set[str]] = {}
+    for operation, routines in OPERATIONS.items():
+        for routine in routines:
+            for letter in _TYPES.get(routine, "sdcz"):
+                target = f"lapack_{letter}{routine}_ffi"
+                for name in (operation, routine, letter + routine, target):
+                    found.setdefault(name, set()).add(target)
+    return {name: frozenset(targets) for name, targets in found.items()}
+
+
+_NAMED = _named()
+
+#: Every target, by operation and then by type.
+TARGETS = tuple(name for name in _NAMED if name.startswith("lapack_"))
+
+
+def select(only: str | Iterable[str] | None = None, skip: str | Iterable[str] | None = None) -> frozenset[str]:
+    """The targets that two lists of names leave.
+
+    A name is an operation (``cholesky``), a routine (``potrf``), a routine of one type (``dpotrf``) or a target.
+
+    Raises:
+        ValueError: there is no such name.
+    """
+    chosen = frozenset(TARGETS) if only is None else _targets(only, "only")
+    return chosen - _targets(() if skip is None else skip, "skip")
+
+
+def _targets(names: str | Iterable[str], parameter: str) -> frozenset[str]:
+    names = [names] if isinstance(names, str) else list(names)
+    for name in names:
+        if name not in _NAMED:
+            close = difflib.get_close_matches(str(name), _NAMED, n=1)
+            hint = f"did you mean {close[0]!r}?" if close else f"operations are {', '.join(OPERATIONS)}"
+            raise ValueError(f"{parameter}: there is no operation, routine or target {name!r}; {hint}")
+    return frozenset().union(*(_NAMED[name] for name in names))

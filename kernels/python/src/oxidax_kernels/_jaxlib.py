@@ -1,0 +1,96 @@
+"""Every name of jaxlib on which the package relies, and nothing of JAX, which is not imported here.
+
+Importing `jax` asks `jaxlib.lapack.registrations()` for handlers, once, and puts them into the queue
+`jaxlib.xla_client._custom_callback["Host"]`. The first use of a backend hands the queue to XLA, which never lets a
+handler go. So it was in every jaxlib from 0.5.3 to 0.12.0.1.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import importlib
+import re
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from jaxlib import lapack, xla_client
+from jaxlib.version import __version__
+
+VERSION = __version__
+_PLATFORM = "Host"  # XLA's name for "cpu"
+
+_stock_registrations = lapack.registrations
+_name = ctypes.pythonapi.PyCapsule_GetName
+_name.restype, _name.argtypes = ctypes.c_void_p, (ctypes.py_object,)
+_pointer = ctypes.pythonapi.PyCapsule_GetPointer
+_pointer.restype, _pointer.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_void_p)
+
+
+def version() -> tuple[int, ...]:
+    """Jaxlib's version as numbers."""
+    return tuple(int(part) for part in re.findall(r"\d+", VERSION))
+
+
+def address(capsule: Any) -> int:
+    """What a capsule points to, whatever its name."""
+    return _pointer(capsule, _name(capsule))
+
+
+def stock() -> dict[str, Any]:
+    """The capsules of the handlers that jaxlib would register, by target: only those of XLA's typed interface."""
+    return {name: value for name, value, api in _stock_registrations().get("cpu", ()) if api == 1}
+
+
+def started() -> bool:
+    """Whether XLA has the handlers, so that nothing can be changed."""
+    return _PLATFORM in xla_client._custom_callback_handler
+
+
+def wait_for_jax() -> None:
+    """Where another thread is importing JAX, waits until it has done so."""
+    if "jax" in sys.modules:
+        importlib.import_module("jax")
+
+
+def replace_registrations(replacement: Callable[[str], Any | None]) -> None:
+    """Makes an import of JAX take, for each target, what `replacement` returns, or jaxlib's own for None."""
+
+    def registrations() -> dict[str, list[tuple[str, Any, int]]]:
+        found = _stock_registrations()
+        rows = [(name, value, api, replacement(name) if api == 1 else None) for name, value, api in found["cpu"]]
+        return found | {"cpu": [(name, value if ours is None else ours, api) for name, value, api, ours in rows]}
+
+    lapack.registrations = registrations
+
+
+def restore_registrations() -> None:
+    """Undoes `replace_registrations`."""
+    lapack.registrations = _stock_registrations
+
+
+def edit_queue(edit: Callable[[str, Any], Any]) -> bool:
+    """Replaces each handler that waits by what `edit` makes of target and handler.
+
+    Returns:
+        False where XLA has the handlers already; then nothing has changed.
+    """
+    with xla_client._custom_callback_lock:
+        if started():
+            return False
+        queue = xla_client._custom_callback.get(_PLATFORM, [])
+        queue[:] = [(row[0], edit(row[0], row[1]), *row[2:]) for row in queue]
+        return True
+
+
+def registered() -> dict[str, int]:
+    """The address of the handler of each target, in XLA or waiting for it; none before `import jax`."""
+    with xla_client._custom_callback_lock:
+        found = dict(xla_client.custom_call_targets(_PLATFORM)) if started() else {}
+        found |= {row[0]: row[1] for row in xla_client._custom_callback.get(_PLATFORM, ())}
+    return {target: execute_address(value) for target, value in found.items()}
+
+
+def execute_address(value: Any) -> int:
+    """The address of a handler's last stage; a handler is a capsule, or a capsule for each stage."""
+    return address(value["execute"] if isinstance(value, dict) else value)

@@ -1,0 +1,60 @@
+"""Test matrices, and distances in units of a dtype's machine epsilon."""
+
+from __future__ import annotations
+
+import numpy as np
+
+DTYPES = ("float32", "float64", "complex64", "complex128")
+#: None at all, none, one and many.
+BATCHES = ((), (0,), (1,), (2, 3))
+#: Empty, one, small, and around a block.
+SQUARE = ((0, 0), (1, 1), (2, 2), (5, 5), (33, 33), (65, 65))
+#: Empty, thin, wide, and one past a block.
+RECTANGLES = (*SQUARE, (0, 3), (3, 0), (1, 5), (5, 1), (65, 33), (33, 65))
+
+
+def shapes(cores=RECTANGLES) -> list[tuple[int, ...]]:
+    """Core shapes in batches: every shape in one, and the small square in all. Each costs a compilation."""
+    return [batch + core for core in cores for batch in (BATCHES if core == (5, 5) else ((3,),))]
+
+
+def random(shape: tuple[int, ...], dtype: str, seed: int = 0) -> np.ndarray:
+    """Normally distributed elements."""
+    rng = np.random.default_rng([seed, *shape])
+    x = rng.standard_normal(shape)
+    if np.dtype(dtype).kind == "c":
+        x = x + 1j * rng.standard_normal(shape)
+    return x.astype(dtype)
+
+
+def positive_definite(shape: tuple[int, ...], dtype: str) -> np.ndarray:
+    """Hermitian matrices of a small condition number."""
+    x, n = random(shape, dtype), shape[-1]
+    return (x @ adjoint(x) / max(n, 1) + np.eye(n)).astype(dtype)
+
+
+def adjoint(x: np.ndarray) -> np.ndarray:
+    return np.conj(np.swapaxes(x, -1, -2))
+
+
+def wide(x) -> np.ndarray:
+    """The same numbers with at least float64, and more where numpy has more."""
+    x = np.asarray(x)
+    return x.astype(
+        {"float32": "float64", "complex64": "complex128"}.get(str(x.dtype), np.result_type(x, "longdouble"))
+    )
+
+
+def distance(found, expected, dtype: str, size: int, scale=None) -> float:
+    """The largest norm of a difference of matrices over that of `scale` (else `expected`), in units of sqrt(size) eps.
+
+    0 where there are none.
+    """
+    difference, scale = wide(found) - wide(expected), wide(expected if scale is None else scale)
+    above, below = ((np.abs(x) ** 2).sum((-2, -1)) ** 0.5 for x in (difference, scale))
+    relative = above / np.maximum(below, np.finfo(dtype).tiny)
+    return float(relative.max(initial=0) / (np.finfo(dtype).eps * max(size, 1) ** 0.5))
+
+
+def identity(n: int, like: np.ndarray) -> np.ndarray:
+    return np.broadcast_to(np.eye(n), (*like.shape[:-2], n, n))

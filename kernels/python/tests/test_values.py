@@ -1,0 +1,161 @@
+"""Values of JAX's linear algebra on the kernels, against references of higher precision."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from matrices import DTYPES, SQUARE, adjoint, distance, identity, positive_definite, random, shapes, wide
+
+# In units of sqrt(n) eps, over the norm of the matrix. Backward-stable algorithms stay at a few.
+LIMIT = 10
+
+
+def check(dtype, shape, **distances):
+    assert all(found < LIMIT for found in distances.values()), (dtype, shape, distances)
+
+
+def same_alone(function, x, results):
+    """A matrix gives the same bits alone as in a batch."""
+    if x.shape not in ((2, 3, 5, 5), (3, 65, 65)):
+        return
+    index = tuple(n - 1 for n in x.shape[:-2])
+    for alone, batched in zip(jax.tree.leaves(function(x[index])), jax.tree.leaves(results), strict=True):
+        np.testing.assert_array_equal(alone, batched[index])
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_cholesky(dtype):
+    for shape in shapes(SQUARE):
+        a = positive_definite(shape, dtype)
+        lower = jnp.linalg.cholesky(a)
+        check(dtype, shape, product=distance(wide(lower) @ adjoint(wide(lower)), a, dtype, shape[-1]))
+        np.testing.assert_array_equal(lower, np.tril(lower))
+        assert lower.dtype == dtype
+        same_alone(jnp.linalg.cholesky, a, lower)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_cholesky_of_one_triangle(dtype):
+    a = positive_definite((2, 5, 5), dtype)
+    spoilt = np.where(np.tri(5, k=-1, dtype=bool).T, np.nan, a)
+    lower = jax.lax.linalg.cholesky(spoilt, symmetrize_input=False)
+    upper = jnp.linalg.cholesky(a, upper=True)
+    check(
+        dtype,
+        a.shape,
+        lower=distance(wide(lower) @ adjoint(wide(lower)), a, dtype, 5),
+        upper=distance(adjoint(wide(upper)) @ wide(upper), a, dtype, 5),
+    )
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_lu(dtype):
+    for shape in shapes():
+        a, (m, n) = random(shape, dtype), shape[-2:]
+        lu, pivots, permutation = jax.lax.linalg.lu(a)
+        k = min(m, n)
+        lower = np.tril(wide(lu), -1)[..., :k] + np.eye(m, k)
+        upper = np.triu(wide(lu))[..., :k, :]
+        permuted = np.take_along_axis(a, np.asarray(permutation)[..., None], -2)
+        check(dtype, shape, product=distance(lower @ upper, permuted, dtype, max(m, n)))
+        assert np.abs(lower).max(initial=0) < 1.42  # pivots were chosen, complex ones by |re| + |im|
+        assert pivots.shape == (*shape[:-2], k)
+        assert pivots.dtype == permutation.dtype == "int32"
+        same_alone(jax.lax.linalg.lu, a, (lu, pivots, permutation))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_qr(dtype):
+    for shape in shapes():
+        a, (m, n) = random(shape, dtype), shape[-2:]
+        for mode in ("reduced", "complete") if shape in ((3, 65, 33), (3, 33, 65), (3, 3, 0)) else ("reduced",):
+            q, r = jnp.linalg.qr(a, mode=mode)
+            k = m if mode == "complete" else min(m, n)
+            assert (q.shape, r.shape) == ((*shape[:-2], m, k), (*shape[:-2], k, n))
+            check(
+                dtype,
+                shape,
+                product=distance(wide(q) @ wide(r), a, dtype, max(m, n)),
+                orthogonal=distance(adjoint(wide(q)) @ wide(q), identity(k, a), dtype, max(m, n)),
+            )
+            np.testing.assert_array_equal(r, np.triu(r))
+        same_alone(jnp.linalg.qr, a, jnp.linalg.qr(a))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_svd(dtype):
+    for shape in shapes():
+        a, (m, n) = random(shape, dtype), shape[-2:]
+        k = min(m, n)
+        # Of float64 for the smaller types; of its own precision, and other kernels, for the larger.
+        expected = np.linalg.svd(a.astype("complex128"), compute_uv=False)
+        alone = jnp.linalg.svd(a, compute_uv=False)
+        for full in (False, True) if shape in ((2, 3, 5, 5), (3, 65, 33), (3, 33, 65), (3, 0, 3)) else (False,):
+            u, s, vh = jnp.linalg.svd(a, full_matrices=full)
+            check(
+                dtype,
+                shape,
+                product=distance(
+                    (wide(u)[..., :k] * wide(s)[..., None, :]) @ wide(vh)[..., :k, :], a, dtype, max(m, n)
+                ),
+                left=distance(adjoint(wide(u)) @ wide(u), identity(m if full else k, a), dtype, max(m, n)),
+                right=distance(wide(vh) @ adjoint(wide(vh)), identity(n if full else k, a), dtype, max(m, n)),
+                values=distance(s[..., None], expected[..., None], dtype, max(m, n)),
+                values_alone=distance(alone[..., None], expected[..., None], dtype, max(m, n)),
+            )
+            assert s.dtype == np.finfo(dtype).dtype
+            assert (np.diff(s) <= 0).all()
+        same_alone(jnp.linalg.svd, a, jnp.linalg.svd(a))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_eig(dtype):
+    for shape in shapes(SQUARE):
+        a, n = random(shape, dtype), shape[-1]
+        w, left, right = map(wide, jax.lax.linalg.eig(a, compute_left_eigenvectors=True))
+        check(
+            dtype,
+            shape,
+            right=distance(a @ right, right * w[..., None, :], dtype, n, scale=wide(a)),
+            left=distance(adjoint(left) @ a, w[..., None] * adjoint(left), dtype, n, scale=wide(a)),
+            trace=distance(
+                w.sum(-1)[..., None, None],
+                np.trace(wide(a), axis1=-2, axis2=-1)[..., None, None],
+                dtype,
+                n,
+                scale=wide(a),
+            ),
+        )
+        for vectors in (left, right):
+            np.testing.assert_allclose(
+                np.linalg.norm(vectors.astype("complex128"), axis=-2), 1, atol=20 * np.finfo(dtype).eps
+            )
+        assert jax.lax.linalg.eig(a)[0].dtype == np.result_type(dtype, "complex64")
+        same_alone(jax.lax.linalg.eig, a, jax.lax.linalg.eig(a))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_large_matrices_which_scipy_serves(dtype):
+    a = random((400, 390), dtype)
+    q, r = jnp.linalg.qr(a)
+    u, s, vh = jnp.linalg.svd(a, full_matrices=False)
+    lower = jnp.linalg.cholesky(positive_definite((600, 600), dtype))
+    check(
+        dtype,
+        a.shape,
+        qr=distance(wide(q) @ wide(r), a, dtype, 400),
+        svd=distance((wide(u) * wide(s)) @ wide(vh), a, dtype, 400),
+        cholesky=distance(wide(lower) @ adjoint(wide(lower)), positive_definite((600, 600), dtype), dtype, 600),
+    )
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_what_is_built_on_them(dtype):
+    a, b = random((3, 9, 9), dtype), random((3, 9, 2), dtype)
+    condition = np.linalg.cond(a).max()
+    for found in (jnp.linalg.solve(a, b), jnp.linalg.inv(a) @ b):
+        check(dtype, 9, solve=distance(found, np.linalg.solve(a.astype("complex128"), b), dtype, 9) / condition)
+    check(dtype, 9, pinv=distance(jnp.linalg.pinv(a), np.linalg.pinv(a.astype("complex128")), dtype, 9) / condition)
+    np.testing.assert_allclose(jnp.linalg.det(a), np.linalg.det(a.astype("complex128")), rtol=1e3 * np.finfo(dtype).eps)
