@@ -16,6 +16,8 @@ TOOL := $(or $(PYTHON),python3)
 ENVIRONMENTS = $(TOOL) tools/environments.py
 NEWEST = $$($(ENVIRONMENTS) python newest)
 OLDEST = $$($(ENVIRONMENTS) python oldest)
+# The kernels as they were just built, for their Python package and its scripts.
+KERNELS = OXIDAX_KERNELS_LIBRARY=$(CURDIR)/target/release/liboxidax_kernels.so PYTHONPATH=kernels/python/src
 LIBRARIES := -p rms_norm -p lu_pivots -p oxidax_testlib -p linked -p oxidax-kernels
 
 .PHONY: help
@@ -26,6 +28,8 @@ help:
 	@echo "make format     format everything"
 	@echo "make compat     one build of the library on every supported jax that this machine can have"
 	@echo "make bench      a handler's cost beside a C++ peer's, and the cost of compiling sixty"
+	@echo "make bench-kernels   the kernels' speed beside stock jaxlib's"
+	@echo "make soak       100,000 calls of the kernels from eight threads, on all cores and on one"
 	@echo "make clean      remove what was built; make distclean removes the environments too"
 
 .PHONY: demo
@@ -53,6 +57,8 @@ test-python: libraries
 	@set -e; for python in "$(OLDEST)" "$(NEWEST)"; do \
 	  echo "==> the Python tests and examples, with $$python"; \
 	  $$python -m pytest -q python/tests; \
+	  $(KERNELS) $$python -m pytest -q kernels/python/tests; \
+	  $(KERNELS) $$python bench/soak.py --calls 2000; \
 	  for demo in examples/*/demo.py; do $$python $$demo; done; \
 	done
 
@@ -83,6 +89,17 @@ bench: toolchain
 	@$(ENVIRONMENTS) prepare newest
 	cargo build --release --locked -p oxidax-bench
 	$(NEWEST) bench/bench.py
+
+.PHONY: bench-kernels
+bench-kernels: libraries
+	@$(ENVIRONMENTS) prepare newest
+	$(NEWEST) bench/kernels.py
+
+.PHONY: soak
+soak: libraries
+	@$(ENVIRONMENTS) prepare newest
+	$(NEWEST) bench/soak.py --calls 100000
+	$(NEWEST) bench/soak.py --calls 100000 --one-core
 
 .PHONY: libraries
 libraries: toolchain openblas
