@@ -4,7 +4,7 @@
 //! |---|---|
 //! | operand | `a` (m, n), columns first |
 //! | attribute | `mode`: u8, `A` for all vectors, `S` for the first min(m, n), `N` for none |
-//! | results | `a` destroyed; `s` (min(m, n)), real, descending; `u` (m, m or min(m, n)); `vt` (n or min(m, n), n); `info` s32 |
+//! | results | `a`, of no meaning; `s` (min(m, n)), real, descending; `u` (m, m or min(m, n)); `vt` (n or min(m, n), n); `info` s32 |
 //!
 //! Unlike jaxlib's: a matrix that is not finite is not shown to LAPACK, which may never return from it, and one on which
 //! divide and conquer does not converge is decomposed by QR iterations. Where that fails too, every result is NaN and
