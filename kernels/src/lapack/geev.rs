@@ -8,7 +8,7 @@ use super::flags::{Eigenvectors, Letter};
 use super::library::Library;
 use super::routines::{Int, Kind, Routines};
 use super::scalar::{Lapack, all_finite};
-use super::sizes::{ASK, Sizes, answered, leading, len, remembered};
+use super::sizes::{ASK, BEYOND, Sizes, answered, leading, len, remembered};
 use super::workspace::{Lengths, Workspace};
 
 /// The size from which threads make one matrix faster.
@@ -77,7 +77,7 @@ impl<T: Lapack> Geev<T> {
     pub fn workspace(&self) -> Lengths {
         let n = len(self.n);
         let [left, right] = self.packed();
-        Lengths { work: len(self.lwork) + n * n + left + right, real: 2 * n, int: 0 }
+        Lengths { work: len(self.lwork) + n * (n + BEYOND) + left + right, real: 2 * n, int: 0 }
     }
 
     /// Decomposes `a`; `w` has `n` elements, `vl` and `vr` are `n x n`.

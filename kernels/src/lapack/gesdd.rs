@@ -7,13 +7,13 @@ use super::gesvd::{Gesvd, NOT_FINITE, SvdResults, SvdShape};
 use super::library::Library;
 use super::routines::{Int, Kind, Routines};
 use super::scalar::{Lapack, all_finite};
-use super::sizes::{ASK, Sizes, answered, leading, len, remembered};
+use super::sizes::{ASK, BEYOND, Sizes, answered, leading, len, remembered};
 use super::workspace::{Lengths, Workspace};
 
 /// The size from which threads make one matrix faster.
 const THREADED_FROM: usize = 512;
 
-/// `a = u diag(s) vt`, for `a` of `m x n`, which is destroyed.
+/// `a = u diag(s) vt`, for `a` of `m x n`.
 ///
 /// A matrix that is not finite is not shown to LAPACK, which may never return from it. It, and one on which both
 /// algorithms fail, give NaN in every result. Vectors that the job does not ask for are zeros.
@@ -93,7 +93,7 @@ impl<T: Lapack> Gesdd<T> {
         len(self.lwork).max(Gesvd::least(self.routines, self.shape).workspace().work)
     }
 
-    /// How much work memory this shape takes: LAPACK's, and a copy of the matrix for the second attempt.
+    /// How much work memory this shape takes: LAPACK's, and a copy of the matrix, which LAPACK destroys.
     pub fn workspace(&self) -> Lengths {
         let (m, n, k) = (len(self.shape.m), len(self.shape.n), len(self.shape.k()));
         if k == 0 {
@@ -104,7 +104,7 @@ impl<T: Lapack> Gesdd<T> {
             (true, SvdJob::None) => 7 * k,
             (true, _) => (5 * k * k + 5 * k).max(2 * m.max(n) * k + 2 * k * k + k),
         };
-        Lengths { work: self.scratch() + m * n, real, int: 8 * k }
+        Lengths { work: self.scratch() + m * (n + BEYOND), real, int: 8 * k }
     }
 
     /// Decomposes `a`; `s` has `min(m, n)` elements, in descending order. info > 0: neither algorithm converged.
@@ -131,12 +131,12 @@ impl<T: Lapack> Gesdd<T> {
         let (work, copy) = work.split_at_mut(self.scratch());
         let copy = &mut copy[..results.a.len()];
         copy.copy_from_slice(results.a);
-        let info = self.call(self.lwork, results.reborrow(), Workspace { work, real, int });
+        let info = self.call(self.lwork, results.on(copy), Workspace { work, real, int });
         if info <= 0 {
             return info;
         }
-        results.a.copy_from_slice(copy);
-        Gesvd::least(self.routines, self.shape).retry(results.reborrow(), Workspace { work, real, int })
+        copy.copy_from_slice(results.a);
+        Gesvd::least(self.routines, self.shape).retry(results.on(copy), Workspace { work, real, int })
     }
 
     /// Calls LAPACK, or asks it with `lwork` of [`ASK`].

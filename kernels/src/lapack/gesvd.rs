@@ -95,6 +95,11 @@ impl<T: Lapack> SvdResults<'_, T> {
         SvdResults { a: &mut [], s: &mut [], u: &mut [], vt: &mut [] }
     }
 
+    /// The same results, for a copy of the matrix.
+    pub(super) fn on<'a>(&'a mut self, copy: &'a mut [T]) -> SvdResults<'a, T> {
+        SvdResults { a: copy, s: self.s, u: self.u, vt: self.vt }
+    }
+
     /// The same results, lent once more.
     pub(super) fn reborrow(&mut self) -> SvdResults<'_, T> {
         SvdResults { a: self.a, s: self.s, u: self.u, vt: self.vt }

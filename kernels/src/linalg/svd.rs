@@ -4,7 +4,7 @@
 //! |---|---|
 //! | operand | `a` (m, n), columns first |
 //! | attribute | `mode`: u8, `A` for all vectors, `S` for the first min(m, n), `N` for none |
-//! | results | `a` destroyed; `s` (min(m, n)), real, descending; `u` (m, m or min(m, n)); `vt` (n or min(m, n), n); `info` s32 |
+//! | results | `a`, of no meaning; `s` (min(m, n)), real, descending; `u` (m, m or min(m, n)); `vt` (n or min(m, n), n); `info` s32 |
 //!
 //! In mode `N` JAX still gives memory for vectors, and `u` may have any number of columns, `vt` of rows.
 //!
