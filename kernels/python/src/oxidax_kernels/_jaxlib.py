@@ -21,10 +21,11 @@ VERSION = __version__
 _PLATFORM = "Host"  # XLA's name for "cpu"
 
 _stock_registrations = lapack.registrations
-_name = ctypes.pythonapi.PyCapsule_GetName
-_name.restype, _name.argtypes = ctypes.c_void_p, (ctypes.py_object,)
-_pointer = ctypes.pythonapi.PyCapsule_GetPointer
-_pointer.restype, _pointer.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_void_p)
+# Functions of our own: those of `ctypes.pythonapi` belong to all of the process, and others set their types.
+_name = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object)(("PyCapsule_GetName", ctypes.pythonapi))
+_pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)(
+    ("PyCapsule_GetPointer", ctypes.pythonapi)
+)
 
 
 def version() -> tuple[int, ...]:
