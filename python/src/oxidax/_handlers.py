@@ -19,7 +19,7 @@ class _HandlerStruct(ctypes.Structure):
     ]
 
 
-# A function of our own: `ctypes.pythonapi.PyCapsule_New` is one object for all of the process, and others set its types.
+# A function of our own: `ctypes.pythonapi.PyCapsule_New` belongs to all of the process, and others set its types.
 _new_capsule = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)(
     ("PyCapsule_New", ctypes.pythonapi)
 )
