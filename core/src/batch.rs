@@ -2,17 +2,16 @@
 #![forbid(unsafe_code)]
 
 use std::ops::Range;
-use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::context::ThreadPool;
-use crate::decode::Slow;
+use crate::decode::{Part, Slow};
 use crate::error::Error;
-use crate::handler::Finish;
+use crate::handler::{Batch, Finish};
 use crate::plan::MAX_PARAMS;
-use crate::slow::Call;
+use crate::slow::{Buffers, Call};
 
 /// The most batch axes of a call. They are kept on the stack, because a call allocates nothing.
 pub(crate) const MAX_BATCH_AXES: usize = 16;
@@ -62,12 +61,9 @@ impl Axes {
         index
     }
 
-    /// Moves the buffers' addresses from the first element to the one at `index`.
-    fn locate(&self, index: &[usize; MAX_BATCH_AXES], rows: &mut [*mut u8]) {
-        for (row, strides) in rows.iter_mut().zip(&self.strides) {
-            let offset: isize = index[..self.rank].iter().zip(strides).map(|(&i, &stride)| i as isize * stride).sum();
-            *row = row.wrapping_offset(offset);
-        }
+    /// The bytes from the `k`-th buffer's memory of the first element to that of the one at `index`.
+    fn offset(&self, k: usize, index: &[usize; MAX_BATCH_AXES]) -> isize {
+        index[..self.rank].iter().zip(&self.strides[k]).map(|(&i, &stride)| i as isize * stride).sum()
     }
 
     /// The user's error, with the element that it came from.
@@ -92,21 +88,35 @@ impl Axes {
     }
 }
 
-/// Calls the user's function for a row of elements: where they begin, the steps from one to the next, and how many there
-/// are. The number of elements before the one that failed, with its error.
+/// The bytes from each buffer's memory of one element to that of the next.
+pub(crate) type Steps = [isize; MAX_PARAMS];
+
+/// A row of the batch. All that knows a handler's types is in it; the loops over rows are shared by all handlers.
 ///
-/// All that knows a handler's types is in such a function; the loops over rows are shared by all handlers.
-pub(crate) type Row<'a> = &'a mut dyn FnMut(&[*mut u8], &[isize], usize) -> Result<(), (usize, Error)>;
+/// Not a closure: the table of a `dyn FnMut` has a second copy of its code.
+pub(crate) trait Row<'f> {
+    /// Calls the user's function for `count` elements, of which the first has these buffers. The number of those before
+    /// the one that failed, with its error.
+    fn run(&mut self, first: &Buffers<'f>, steps: &Steps, count: usize) -> Result<(), (usize, Error)>;
+}
+
+/// Runs the batch of a call.
+pub(crate) fn lead<'f>(call: &Call<'f>, row: &mut dyn Row<'f>) -> Finish {
+    match call.instance.info.batch {
+        Batch::Parallel => parallel(call, row),
+        _ => each(call, row),
+    }
+}
 
 /// Runs a batch in row-major order, until it fails.
-pub(crate) fn each(call: &Call<'_>, row: Row<'_>) -> Finish {
+fn each<'f>(call: &Call<'f>, row: &mut dyn Row<'f>) -> Finish {
     range(call, 0..call.axes.elements(), row).map_err(|(element, error)| call.axes.at_element(element, error))
 }
 
 /// Runs the elements of a range; the one that failed, with its error.
-fn range(call: &Call<'_>, elements: Range<usize>, row: Row<'_>) -> Result<(), (usize, Error)> {
+fn range<'f>(call: &Call<'f>, elements: Range<usize>, row: &mut dyn Row<'f>) -> Result<(), (usize, Error)> {
     let axes = &call.axes;
-    let count = call.buffers().len();
+    let count = call.count;
     let last = axes.rank.saturating_sub(1);
     let mut steps = [0; MAX_PARAMS];
     for (step, strides) in steps.iter_mut().zip(&axes.strides[..count]) {
@@ -115,13 +125,12 @@ fn range(call: &Call<'_>, elements: Range<usize>, row: Row<'_>) -> Result<(), (u
     let mut element = elements.start;
     while element < elements.end {
         let index = axes.index(element);
-        let mut place = [ptr::null_mut(); MAX_PARAMS];
-        for (place, buffer) in place.iter_mut().zip(call.buffers()) {
-            *place = buffer.data;
+        let mut first = call.buffers;
+        for (k, buffer) in first[..count].iter_mut().enumerate() {
+            buffer.data = buffer.data.wrapping_offset(axes.offset(k, &index));
         }
-        axes.locate(&index, &mut place[..count]);
         let length = (axes.shape[last] - index[last]).min(elements.end - element);
-        row(&place[..count], &steps[..count], length).map_err(|(before, error)| (element + before, error))?;
+        row.run(&first, &steps, length).map_err(|(before, error)| (element + before, error))?;
         element += length;
     }
     Ok(())
@@ -131,7 +140,7 @@ fn range(call: &Call<'_>, elements: Range<usize>, row: Row<'_>) -> Result<(), (u
 ///
 /// What an element costs is measured on the first ones. Which thread computes an element changes nothing in it, and the
 /// error of the lowest element wins.
-pub(crate) fn parallel(call: &Call<'_>, row: Row<'_>) -> Finish {
+fn parallel<'f>(call: &Call<'f>, row: &mut dyn Row<'f>) -> Finish {
     let axes = &call.axes;
     let total = axes.elements();
     let (mut done, mut block) = (0, 1);
@@ -162,7 +171,7 @@ pub(crate) fn parallel(call: &Call<'_>, row: Row<'_>) -> Finish {
     };
     let help = || {
         // A helper decodes the attributes for itself. One that cannot leaves the work to the others.
-        let _ = (call.instance.step)(Slow::Helper(&team));
+        let _ = (call.instance.step)(Slow { frame: call.frame, dims: &call.dims, part: Part::Helper(&team) });
     };
     pool.join(helpers, || team.work(row), &help);
     match team.failed.into_inner().unwrap_or_else(PoisonError::into_inner) {
@@ -173,7 +182,7 @@ pub(crate) fn parallel(call: &Call<'_>, row: Row<'_>) -> Finish {
 
 /// Threads that share the elements of one call.
 pub struct Team<'a, 'f> {
-    pub(crate) call: &'a Call<'f>,
+    call: &'a Call<'f>,
     next: AtomicUsize,
     total: usize,
     chunk: usize,
@@ -181,10 +190,10 @@ pub struct Team<'a, 'f> {
     failed: Mutex<Option<(usize, Error)>>,
 }
 
-impl Team<'_, '_> {
+impl<'f> Team<'_, 'f> {
     /// Takes chunks in ascending order until there is none left, or one has failed: those before it have been taken then,
     /// and are finished by whoever took them.
-    pub(crate) fn work(&self, row: Row<'_>) {
+    pub(crate) fn work(&self, row: &mut dyn Row<'f>) {
         while !self.stopped.load(Ordering::Relaxed) {
             let start = self.next.fetch_add(self.chunk, Ordering::Relaxed);
             if start >= self.total {
@@ -221,9 +230,11 @@ mod tests {
         axes.set_strides(0, &[2, 3, 4], 10);
         axes.set_strides(1, &[3, 1], 10);
         for element in 0..24 {
-            let mut rows = [ptr::null_mut(); 2];
-            axes.locate(&axes.index(element), &mut rows);
-            assert_eq!(rows.map(|row: *mut u8| row.addr()), [element * 10, element / 4 % 3 * 10]);
+            let index = axes.index(element);
+            assert_eq!(
+                [0, 1].map(|k| axes.offset(k, &index)),
+                [element * 10, element / 4 % 3 * 10].map(|x| x as isize)
+            );
         }
     }
 }

@@ -13,7 +13,8 @@ use crate::platform::{Cpu, Cuda, Platform};
 #[cfg(not(target_pointer_width = "64"))]
 compile_error!("XLA runs on 64-bit targets only; dims are read as `usize`");
 
-/// The memory of one buffer, checked, for one call of the user's function. Consumed by [`view`](Buf::view).
+/// The memory of one buffer, checked, for one call of the user's function.
+#[derive(Clone, Copy)]
 pub struct Buf<'f> {
     pub(crate) data: *mut u8,
     /// The operand of an `InOut`, which is copied to `data` before the call; else null.
@@ -24,14 +25,14 @@ pub struct Buf<'f> {
     /// Bytes of an element.
     pub(crate) size: usize,
     pub(crate) writes: bool,
-    pub(crate) _memory: PhantomData<&'f mut [u8]>,
 }
 
 // SAFETY: B5: an address and sizes; elements are `Sync`, and no two threads view the same element of a result.
 unsafe impl Sync for Buf<'_> {}
 
 impl<'f> Buf<'f> {
-    /// The typed view. Only an expansion calls this, once, with the type that the buffer was decoded as.
+    /// The typed view. Only an expansion calls this, once for each call of the user's function, with the type that the
+    /// buffer was decoded as.
     #[inline(always)]
     pub fn view<P: Platform, B: BufferParam<'f, P>>(self) -> B {
         // SAFETY: B1: dims were compared with sizes that are not negative, and `usize` is as wide as `i64`.
@@ -41,15 +42,8 @@ impl<'f> Buf<'f> {
     }
 
     /// Stands for a buffer that is still to be found.
-    pub(crate) const EMPTY: Buf<'static> = Buf {
-        data: std::ptr::null_mut(),
-        source: std::ptr::null(),
-        dims: &[],
-        len: 0,
-        size: 0,
-        writes: false,
-        _memory: PhantomData,
-    };
+    pub(crate) const EMPTY: Buf<'static> =
+        Buf { data: std::ptr::null_mut(), source: std::ptr::null(), dims: &[], len: 0, size: 0, writes: false };
 
     #[inline(always)]
     pub(crate) fn bytes(&self) -> usize {
@@ -85,20 +79,6 @@ impl<'f> Buf<'f> {
     pub(crate) fn copy_source(&mut self) {
         // SAFETY: B4: both were checked for `bytes()` bytes, and are apart.
         unsafe { std::ptr::copy_nonoverlapping(self.source, self.data, self.bytes()) };
-    }
-
-    /// A second one for another batch element; the first is gone by then.
-    #[inline(always)]
-    pub(crate) fn at(&self, data: *mut u8) -> Buf<'f> {
-        Buf {
-            data,
-            source: self.source,
-            dims: self.dims,
-            len: self.len,
-            size: self.size,
-            writes: self.writes,
-            _memory: PhantomData,
-        }
     }
 }
 

@@ -4,36 +4,43 @@
 //! take, mistakes included, goes to [`Slow`], which works on data shared by all handlers.
 #![forbid(unsafe_code)]
 
-use std::marker::PhantomData;
+use std::cell::RefCell;
 
 use crate::abi::{self, Frame, List};
-use crate::batch::{self, Team};
+use crate::batch::{self, Row, Steps, Team};
 use crate::buffer::{Base, Buf, BufferParam};
 use crate::dtype::Element;
-use crate::handler::{Batch, Finish, Operation};
+use crate::error::Error;
+use crate::handler::{Finish, Operation};
 use crate::param::{Decode, Param, Role, Source};
-use crate::plan::{MAX_PARAMS, Plan};
+use crate::plan::{MAX_DIMS, MAX_PARAMS, Plan};
 use crate::platform::Platform;
 use crate::shape::{SizeVisitor, Sizes};
-use crate::slow::Call;
+use crate::slow::{Buffers, Call};
 
 /// Reads parameters out of a call. Every `None` ends the attempt before the user's function has run.
-pub trait Decoder<'f>: Sized {
+///
+/// Copies are free to make, and nothing is to be dropped: what the compiler need not clean up costs no time to compile.
+pub trait Decoder<'f>: Copy {
+    /// What is known of a buffer before the buffers are admitted.
+    type Buffer: Copy;
+
     /// Unmarked parameter `i`.
-    fn param<P: Param<'f>>(&self, plan: &'static Plan, i: usize, name: &'static str) -> Option<P::Stored>;
+    fn param<P: Param<'f>>(self, plan: &'static Plan, i: usize, name: &'static str) -> Option<P::Stored>;
     /// Unmarked parameter `i`, which has a default: `None` inside if the call lacks it.
-    fn optional<P: Param<'f>>(&self, plan: &'static Plan, i: usize, name: &'static str) -> Option<Option<P::Stored>>;
+    fn optional<P: Param<'f>>(self, plan: &'static Plan, i: usize, name: &'static str) -> Option<Option<P::Stored>>;
     /// Buffer parameter `i`.
-    fn buffer<P: Platform, B: BufferParam<'f, P>>(&self, plan: &'static Plan, i: usize) -> Option<Buf<'f>>;
+    fn buffer<P: Platform, B: BufferParam<'f, P>>(self, plan: &'static Plan, i: usize) -> Option<Self::Buffer>;
     /// The size of dim `d`, which is not negative if the buffers are admitted.
-    fn dim(&self, plan: &'static Plan, d: usize) -> Option<i64>;
-    /// Checks the buffers against the shape rule and each other.
-    fn admit<O: Operation, const N: usize>(&mut self, buffers: [Buf<'f>; N], values: &[i64]) -> Option<[Buf<'f>; N]>;
+    fn dim(self, plan: &'static Plan, d: usize) -> Option<i64>;
+    /// Whether the buffers fit the shape rule and each other.
+    fn admit<O: Operation, const N: usize>(self, buffers: &mut [Self::Buffer; N], values: &[i64]) -> bool;
     /// Calls `f`, once or for each batch element, with buffers that were admitted.
-    fn each<const N: usize>(self, buffers: [Buf<'f>; N], f: impl FnMut([Buf<'f>; N]) -> Finish) -> Finish;
+    fn each<const N: usize>(self, buffers: [Self::Buffer; N], f: impl FnMut([Buf<'f>; N]) -> Finish) -> Finish;
 }
 
 /// The first tier.
+#[derive(Clone, Copy)]
 pub struct Fast<'f>(pub(crate) Frame<'f>);
 
 impl<'f> Fast<'f> {
@@ -60,18 +67,20 @@ impl<'f> Fast<'f> {
 }
 
 impl<'f> Decoder<'f> for Fast<'f> {
+    type Buffer = Buf<'f>;
+
     #[inline(always)]
-    fn param<P: Param<'f>>(&self, plan: &'static Plan, i: usize, name: &'static str) -> Option<P::Stored> {
+    fn param<P: Param<'f>>(self, plan: &'static Plan, i: usize, name: &'static str) -> Option<P::Stored> {
         P::decode(&self.source::<P>(plan, i, name)?)
     }
 
     #[inline(always)]
-    fn optional<P: Param<'f>>(&self, plan: &'static Plan, i: usize, name: &'static str) -> Option<Option<P::Stored>> {
+    fn optional<P: Param<'f>>(self, plan: &'static Plan, i: usize, name: &'static str) -> Option<Option<P::Stored>> {
         P::decode(&self.source::<P>(plan, i, name)?).map(Some)
     }
 
     #[inline(always)]
-    fn buffer<P: Platform, B: BufferParam<'f, P>>(&self, plan: &'static Plan, i: usize) -> Option<Buf<'f>> {
+    fn buffer<P: Platform, B: BufferParam<'f, P>>(self, plan: &'static Plan, i: usize) -> Option<Buf<'f>> {
         type Elem<'f, P, B> = <<B as BufferParam<'f, P>>::Base as Base<'f, P>>::Elem;
         let writes = const { <B::Base as Base<'f, P>>::WRITES };
         let core = plan.cores[i];
@@ -91,11 +100,11 @@ impl<'f> Decoder<'f> for Fast<'f> {
             (false, false) => (List::Args, plan.slots[i]),
         };
         let (data, dims) = self.memory::<Elem<'f, P, B>>(list, slot, core)?;
-        Some(Buf { data, source, dims, len: 0, size: size_of::<Elem<'f, P, B>>(), writes, _memory: PhantomData })
+        Some(Buf { data, source, dims, len: 0, size: size_of::<Elem<'f, P, B>>(), writes })
     }
 
     #[inline(always)]
-    fn dim(&self, plan: &'static Plan, d: usize) -> Option<i64> {
+    fn dim(self, plan: &'static Plan, d: usize) -> Option<i64> {
         let from = plan.dims[d];
         let buffer = self.0.buffer(from.list, from.slot as usize)?;
         if buffer.rank != i64::from(from.core) {
@@ -105,23 +114,21 @@ impl<'f> Decoder<'f> for Fast<'f> {
     }
 
     #[inline(always)]
-    fn admit<O: Operation, const N: usize>(
-        &mut self,
-        mut buffers: [Buf<'f>; N],
-        values: &[i64],
-    ) -> Option<[Buf<'f>; N]> {
-        O::shapes(&mut Sizes(Match(&mut buffers)), values)?;
+    fn admit<O: Operation, const N: usize>(self, buffers: &mut [Buf<'f>; N], values: &[i64]) -> bool {
+        if !O::shapes(&mut Sizes(Match(buffers)), values) {
+            return false;
+        }
         // One flat loop, which the compiler unrolls; with two nested ones the buffers would live in memory.
         let pairs = const { &pairs::<N>() };
         let mut p = 0;
         while p < const { N * (N - 1) / 2 } {
             let (a, b) = pairs[p];
             if buffers[a as usize].may_conflict(&buffers[b as usize]) {
-                return None;
+                return false;
             }
             p += 1;
         }
-        Some(buffers)
+        true
     }
 
     #[inline(always)]
@@ -151,111 +158,136 @@ struct Match<'a, 'f, const N: usize>(&'a mut [Buf<'f>; N]);
 
 impl<const N: usize> SizeVisitor for Match<'_, '_, N> {
     #[inline(always)]
-    fn buffer<const R: usize>(&mut self, k: usize, dims: [i64; R]) -> Option<()> {
+    fn buffer<const R: usize>(&mut self, k: usize, dims: [i64; R]) -> bool {
         let buffer = &mut self.0[k];
         if buffer.data.is_null() {
-            return None;
+            return false;
         }
         let mut len = 1usize;
         let mut axis = 0;
         while axis < R {
             // Of one dim alone, the limit below says that it is not negative.
             if (R > 1 && dims[axis] < 0) || axis >= buffer.dims.len() || buffer.dims[axis] != dims[axis] {
-                return None;
+                return false;
             }
-            len = len.checked_mul(dims[axis] as usize)?;
+            let Some(product) = len.checked_mul(dims[axis] as usize) else { return false };
+            len = product;
             axis += 1;
         }
         // `slice::from_raw_parts` allows no more bytes than this.
         if len > isize::MAX as usize / buffer.size {
-            return None;
+            return false;
         }
         buffer.len = len;
-        Some(())
+        true
     }
 
     #[inline(always)]
-    fn require(&mut self, condition: i64, _message: &'static str) -> Option<()> {
-        (condition == 1).then_some(())
+    fn require(&mut self, condition: i64, _message: &'static str) -> bool {
+        condition == 1
     }
 }
 
 /// The second tier, once its operands are known to be well-formed.
-pub enum Slow<'a, 'f> {
+///
+/// It works on data and its functions are shared by all handlers where they can be: what is compiled for each instance
+/// is a row of the batch.
+#[derive(Clone, Copy)]
+pub struct Slow<'a, 'f> {
+    pub(crate) frame: Frame<'f>,
+    pub(crate) dims: &'a [i64; MAX_DIMS],
+    pub(crate) part: Part<'a, 'f>,
+}
+
+/// Whose part of a call it is.
+#[derive(Clone, Copy)]
+pub(crate) enum Part<'a, 'f> {
     /// The thread that XLA called on.
-    Lead(&'a mut Call<'f>),
+    Lead(&'a RefCell<Call<'f>>),
     /// A thread that shares the elements of a call that was admitted.
     Helper(&'a Team<'a, 'f>),
 }
 
 impl<'f> Slow<'_, 'f> {
+    fn source<P: Decode>(self, plan: &Plan, i: usize, name: &str) -> Source<'f> {
+        let attr = match P::ROLE {
+            // Its place is a first guess: attributes before it may be missing.
+            Role::Attribute => self.frame.attr_at(plan.slots[i] as usize, name).or_else(|| self.frame.attr_find(name)),
+            _ => None,
+        };
+        Source { frame: self.frame, attr }
+    }
+
+    fn admit_values(self, values: &[i64], host_memory: bool) -> bool {
+        match self.part {
+            Part::Lead(call) => call.borrow_mut().admit(values, host_memory),
+            Part::Helper(_) => true,
+        }
+    }
+
     /// Runs the batch, or a helper's part of it.
-    fn rows(self, row: batch::Row<'_>) -> Finish {
-        match self {
-            Slow::Lead(call) if call.instance.info.batch == Batch::Parallel => batch::parallel(call, row),
-            Slow::Lead(call) => batch::each(call, row),
-            Slow::Helper(team) => {
+    fn rows(self, row: &mut dyn Row<'f>) -> Finish {
+        match self.part {
+            Part::Lead(call) => batch::lead(&call.borrow(), row),
+            Part::Helper(team) => {
                 team.work(row);
                 Ok(())
             }
         }
     }
-
-    fn call(&self) -> &Call<'f> {
-        match self {
-            Slow::Lead(call) => call,
-            Slow::Helper(team) => team.call,
-        }
-    }
 }
 
 impl<'f> Decoder<'f> for Slow<'_, 'f> {
-    fn param<P: Param<'f>>(&self, plan: &'static Plan, i: usize, name: &'static str) -> Option<P::Stored> {
-        P::decode(&self.call().source::<P>(plan, i, name))
+    /// The call has them.
+    type Buffer = ();
+
+    #[inline(never)]
+    fn param<P: Param<'f>>(self, plan: &'static Plan, i: usize, name: &'static str) -> Option<P::Stored> {
+        P::decode(&self.source::<P>(plan, i, name))
     }
 
-    fn optional<P: Param<'f>>(&self, plan: &'static Plan, i: usize, name: &'static str) -> Option<Option<P::Stored>> {
-        let source = self.call().source::<P>(plan, i, name);
+    #[inline(never)]
+    fn optional<P: Param<'f>>(self, plan: &'static Plan, i: usize, name: &'static str) -> Option<Option<P::Stored>> {
+        let source = self.source::<P>(plan, i, name);
         match source.attr {
             Some(_) => P::decode(&source).map(Some),
             None => Some(None),
         }
     }
 
-    fn buffer<P: Platform, B: BufferParam<'f, P>>(&self, _plan: &'static Plan, _i: usize) -> Option<Buf<'f>> {
-        Some(Buf::EMPTY)
+    #[inline(always)]
+    fn buffer<P: Platform, B: BufferParam<'f, P>>(self, _plan: &'static Plan, _i: usize) -> Option<()> {
+        Some(())
     }
 
-    fn dim(&self, _plan: &'static Plan, d: usize) -> Option<i64> {
-        Some(self.call().dims[d])
+    #[inline(always)]
+    fn dim(self, _plan: &'static Plan, d: usize) -> Option<i64> {
+        Some(self.dims[d])
     }
 
-    fn admit<O: Operation, const N: usize>(&mut self, _buffers: [Buf<'f>; N], values: &[i64]) -> Option<[Buf<'f>; N]> {
-        if let Slow::Lead(call) = self {
-            call.admit(values, O::Platform::HOST_MEMORY)?;
-        }
-        let mut admitted = [const { Buf::EMPTY }; N];
-        for (admitted, buffer) in admitted.iter_mut().zip(self.call().buffers()) {
-            *admitted = buffer.at(buffer.data);
-        }
-        Some(admitted)
+    #[inline(always)]
+    fn admit<O: Operation, const N: usize>(self, _buffers: &mut [(); N], values: &[i64]) -> bool {
+        self.admit_values(values, O::Platform::HOST_MEMORY)
     }
 
-    fn each<const N: usize>(self, buffers: [Buf<'f>; N], mut f: impl FnMut([Buf<'f>; N]) -> Finish) -> Finish {
-        self.rows(&mut |places, steps, count| {
-            // In registers, for the length of the row.
-            let (mut place, mut step) = ([std::ptr::null_mut(); N], [0; N]);
-            place.copy_from_slice(places);
-            step.copy_from_slice(steps);
-            for element in 0..count {
-                let mut views = [const { Buf::EMPTY }; N];
-                for k in 0..N {
-                    views[k] = buffers[k].at(place[k]);
-                    place[k] = place[k].wrapping_offset(step[k]);
-                }
-                f(views).map_err(|error| (element, error))?;
+    #[inline(always)]
+    fn each<const N: usize>(self, _buffers: [(); N], f: impl FnMut([Buf<'f>; N]) -> Finish) -> Finish {
+        self.rows(&mut Calls::<_, N>(f))
+    }
+}
+
+/// A row as calls of the user's function.
+struct Calls<F, const N: usize>(F);
+
+impl<'f, F: FnMut([Buf<'f>; N]) -> Finish, const N: usize> Row<'f> for Calls<F, N> {
+    fn run(&mut self, first: &Buffers<'f>, steps: &Steps, count: usize) -> Result<(), (usize, Error)> {
+        let Some(&(mut buffers)) = first.first_chunk::<N>() else { return Ok(()) };
+        for element in 0..count {
+            (self.0)(buffers).map_err(|error| (element, error))?;
+            for k in 0..N {
+                buffers[k].data = buffers[k].data.wrapping_offset(steps[k]);
             }
-            Ok(())
-        })
+        }
+        Ok(())
     }
 }

@@ -86,8 +86,8 @@ pub trait Operation: Sized + 'static {
     /// Its definition.
     const INFO: &'static OpInfo;
 
-    /// Tells a reader each buffer's dims and each condition. `values` are the dims, then the attributes in shapes.
-    fn shapes<S: Sink>(sink: &mut S, values: &[S::V]) -> Option<()>;
+    /// Tells a reader each buffer's dims and each condition, until it stops. `values` are the dims, then the attributes in shapes.
+    fn shapes<S: Sink>(sink: &mut S, values: &[S::V]) -> bool;
 }
 
 /// A handler for one choice of dtypes: `G` is the tuple of its type parameters.
@@ -100,8 +100,6 @@ pub trait Kernel<G>: Operation {
     /// Decodes every parameter and calls the function. `None` where the decoder leaves the call to the slow tier, or
     /// found an attribute whose type refuses it; the function has not been called then.
     fn run<'f, D: Decoder<'f>>(decoder: D) -> Option<Finish>;
-    /// The defaults of attributes, by the names XLA carries.
-    fn defaults() -> Vec<(&'static str, Json)>;
 }
 
 /// A handler with its dtypes.
@@ -169,9 +167,9 @@ pub(crate) fn fail(frame: Frame<'_>, info: &OpInfo, error: Error) -> Returned {
 
 /// The definition's shape rule, as the functions that read it without knowing the handler's type.
 pub struct Shapes {
-    pub(crate) check: for<'a, 'b> fn(&mut Sizes<ShapeCheck<'a, 'b>>, &[i64]) -> Option<()>,
-    pub(crate) text: fn(&mut Text, &[String]) -> Option<()>,
-    pub(crate) trees: fn(&mut Trees, &[Json]) -> Option<()>,
+    pub(crate) check: for<'a, 'b> fn(&mut Sizes<ShapeCheck<'a, 'b>>, &[i64]) -> bool,
+    pub(crate) text: fn(&mut Text, &[String]) -> bool,
+    pub(crate) trees: fn(&mut Trees, &[Json]) -> bool,
 }
 
 impl Shapes {
@@ -254,38 +252,45 @@ unsafe fn enter(frame: *mut XLA_FFI_CallFrame, info: &OpInfo, call: impl FnOnce(
     if frame.answer_metadata(info.command_buffer) {
         return ptr::null_mut();
     }
-    fence(|| call(Cx(frame)), |text| panicked(frame, info, text))
+    fence(|| call(Cx(frame)), |panic| panicked(frame, info, panic))
 }
 
-/// Runs what may panic, as the user's code may. `caught` makes an answer of a panic's message.
+/// Runs what may panic, as the user's code may.
 #[inline(always)]
-pub(crate) fn fence<R>(f: impl FnOnce() -> R, caught: impl FnOnce(&str) -> R) -> R {
+pub(crate) fn fence<R>(f: impl FnOnce() -> R, caught: impl FnOnce(Panic) -> R) -> R {
     match catch_unwind(AssertUnwindSafe(f)) {
         Ok(returned) => returned,
-        Err(payload) => stop(payload, caught),
+        Err(payload) => caught(Panic(payload)),
+    }
+}
+
+/// A panic that was caught. It must be [ended](Panic::end).
+pub(crate) struct Panic(Box<dyn Any + Send>);
+
+impl Panic {
+    /// What the panic says.
+    fn text(&self) -> &str {
+        match (self.0.downcast_ref::<&str>(), self.0.downcast_ref::<String>()) {
+            (Some(text), _) => text,
+            (None, Some(text)) => text,
+            (None, None) => "the panic has no message",
+        }
+    }
+
+    /// Drops the payload. That may panic again, and a second panic must not leave this function.
+    pub(crate) fn end(self) {
+        if let Err(second) = catch_unwind(AssertUnwindSafe(|| drop(self.0))) {
+            std::mem::forget(second);
+        }
     }
 }
 
 #[cold]
 #[inline(never)]
-fn stop<R>(payload: Box<dyn Any + Send>, caught: impl FnOnce(&str) -> R) -> R {
-    let text = match (payload.downcast_ref::<&str>(), payload.downcast_ref::<String>()) {
-        (Some(text), _) => text,
-        (None, Some(text)) => text.as_str(),
-        (None, None) => "the panic has no message",
-    };
-    let returned = caught(text);
-    // A payload may panic again when it is dropped, and a second one must not leave this function.
-    if let Err(second) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
-        std::mem::forget(second);
-    }
+fn panicked(frame: Frame<'_>, info: &OpInfo, panic: Panic) -> Returned {
+    let returned = frame.error(ErrorCode::Internal, &format!("{}: panicked: {}", info.name, panic.text()));
+    panic.end();
     returned
-}
-
-#[cold]
-#[inline(never)]
-fn panicked(frame: Frame<'_>, info: &OpInfo, text: &str) -> Returned {
-    frame.error(ErrorCode::Internal, &format!("{}: panicked: {text}", info.name))
 }
 
 /// Used where a position is a result's or an operand's.

@@ -3,8 +3,6 @@
 //! A loader in any language reads it; `ARCHITECTURE.md` describes the format. A shape rule is a JSON tree.
 #![forbid(unsafe_code)]
 
-use std::collections::HashMap;
-
 use serde_json::{Map, Value as Json, json};
 
 use crate::handler::Rule;
@@ -83,16 +81,15 @@ fn trees(instance: &Instance) -> Trees {
 }
 
 fn instance(instance: &Instance) -> Json {
-    let defaults: HashMap<_, _> = (instance.defaults)().into_iter().collect();
-    let params = instance.specs.iter().filter_map(|spec| Some((spec.name.to_owned(), typed(spec, &defaults)?)));
+    let params = instance.specs.iter().filter_map(|spec| Some((spec.name.to_owned(), typed(spec)?)));
     Json::Object(params.collect::<Map<_, _>>())
 }
 
 /// What depends on the dtypes of an instance.
-fn typed(spec: &Spec, defaults: &HashMap<&str, Json>) -> Option<Json> {
-    let (ty, optional) = match spec.kind {
+fn typed(spec: &Spec) -> Option<Json> {
+    let (ty, optional, default) = match spec.kind {
         Kind::Buffer { dtype, .. } => return Some(json!({ "dtype": dtype.name() })),
-        Kind::Attribute { ty, optional, .. } => (ty, optional),
+        Kind::Attribute { ty, optional, default, .. } => (ty, optional, default),
         Kind::Context { .. } | Kind::Inner => return None,
     };
     let (form, dtype, wire) = match ty {
@@ -108,7 +105,7 @@ fn typed(spec: &Spec, defaults: &HashMap<&str, Json>) -> Option<Json> {
         "form": form,
         "wire": wire.map(|d| d.name()),
         "optional": optional,
-        "default": defaults.get(spec.name),
+        "default": default.map(|default| default()),
     });
     if let AttrType::Enum { variants, .. } = ty {
         described["variants"] = json!(variants);

@@ -40,6 +40,8 @@ pub(crate) enum Kind {
     Attribute {
         ty: AttrType,
         optional: bool,
+        /// The default, for the manifest.
+        default: Option<fn() -> Json>,
         /// Whether the parameter's type takes what came.
         accepts: fn(&Source<'_>) -> bool,
     },
@@ -88,12 +90,14 @@ pub const fn buffer<'f, P: Platform, B: BufferParam<'f, P>>(name: &'static str, 
 
 /// An unmarked parameter.
 #[track_caller]
-pub const fn param<'f, P: Param<'f>>(name: &'static str, has_default: bool) -> Spec {
+pub const fn param<'f, P: Param<'f>>(name: &'static str, default: Option<fn() -> Json>) -> Spec {
     let accepts: fn(&Source<'_>) -> bool = |source| <P as Decode>::decode(source).is_some();
     let kind = match P::ROLE {
-        Role::Attribute => Kind::Attribute { ty: P::TYPE, optional: has_default || P::OPTIONAL, accepts },
+        Role::Attribute => {
+            Kind::Attribute { ty: P::TYPE, optional: default.is_some() || P::OPTIONAL, default, accepts }
+        }
         _ => {
-            assert!(!has_default, "a context has no default: the runtime supplies it");
+            assert!(default.is_none(), "a context has no default: the runtime supplies it");
             Kind::Context { accepts }
         }
     };
@@ -238,9 +242,18 @@ pub struct Instance {
     pub(crate) shapes: &'static Shapes,
     /// Decodes attributes again and runs the batch loop.
     pub(crate) step: for<'a, 'f> fn(Slow<'a, 'f>) -> Option<Finish>,
-    pub(crate) defaults: fn() -> Vec<(&'static str, Json)>,
     /// The target of this instance alone, and its entry point, where each has its own.
     pub(crate) own: Option<(&'static str, EntryPoint)>,
+}
+
+impl Instance {
+    /// The default of an attribute, if it has one.
+    pub(crate) fn default(&self, name: &str) -> Option<Json> {
+        self.specs.iter().find(|spec| spec.name == name).and_then(|spec| match spec.kind {
+            Kind::Attribute { default, .. } => Some(default?()),
+            _ => None,
+        })
+    }
 }
 
 /// The data of one instance, with a target and an entry point of its own.
@@ -257,7 +270,6 @@ pub const fn instance<K: Kernel<G>, G>() -> Instance {
         info: K::INFO,
         shapes: const { &Shapes::of::<K>() },
         step: |slow| K::run(slow),
-        defaults: K::defaults,
     }
 }
 

@@ -3,8 +3,6 @@
 
 pub use std::module_path;
 pub use std::option::Option::{self, None, Some};
-pub use std::vec;
-pub use std::vec::Vec;
 
 pub use inventory;
 pub use serde_json::Value as Json;
@@ -35,15 +33,6 @@ use crate::platform::Platform;
 #[inline(always)]
 pub fn lend<'f, P: Param<'f>>(stored: &'f mut P::Stored) -> P {
     P::lend(stored)
-}
-
-/// The parameter for one call of the function, or its default.
-#[inline(always)]
-pub fn lend_or<'f, P: Param<'f>>(stored: &'f mut Option<P::Stored>, default: impl FnOnce() -> P) -> P {
-    match stored {
-        Some(stored) => P::lend(stored),
-        None => default(),
-    }
 }
 
 /// The value of an attribute in a shape.

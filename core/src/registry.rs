@@ -186,7 +186,10 @@ unsafe fn register_all(api: *const XLA_FFI_Api, platform: &str) -> *mut XLA_FFI_
 /// The library's manifest. Lives as long as the library. Null if an author's default for an attribute panicked.
 #[unsafe(no_mangle)]
 pub extern "C" fn oxidax_manifest() -> *const Manifest {
-    fence(manifest, |_| ptr::null())
+    fence(manifest, |panic| {
+        panic.end();
+        ptr::null()
+    })
 }
 
 /// Registers every handler of `platform` ("cpu", "CUDA") with the runtime that `api` belongs to. Null for success.

@@ -53,12 +53,12 @@ pub trait Algebra {
     fn select(c: Self::V, a: Self::V, b: Self::V) -> Self::V;
 }
 
-/// A reader of a shape rule: it is told each buffer's dims and each condition, in order, and may stop with `None`.
+/// A reader of a shape rule: it is told each buffer's dims and each condition, in order, and stops with `false`.
 pub trait Sink: Algebra {
     /// The dims of the `k`-th buffer parameter.
-    fn buffer<const R: usize>(&mut self, k: usize, dims: [Self::V; R]) -> Option<()>;
+    fn buffer<const R: usize>(&mut self, k: usize, dims: [Self::V; R]) -> bool;
     /// A condition of the operation.
-    fn require(&mut self, condition: Self::V, message: &'static str) -> Option<()>;
+    fn require(&mut self, condition: Self::V, message: &'static str) -> bool;
 }
 
 /// The value of an expression that has none: it overflowed, or a divisor was zero. No dim can have this value.
@@ -66,8 +66,8 @@ pub const POISON: i64 = i64::MIN;
 
 /// A reader of sizes; [`Sizes`] does the arithmetic for it.
 pub(crate) trait SizeVisitor {
-    fn buffer<const R: usize>(&mut self, k: usize, dims: [i64; R]) -> Option<()>;
-    fn require(&mut self, condition: i64, message: &'static str) -> Option<()>;
+    fn buffer<const R: usize>(&mut self, k: usize, dims: [i64; R]) -> bool;
+    fn require(&mut self, condition: i64, message: &'static str) -> bool;
 }
 
 /// Checked `i64` arithmetic: the sink of a call.
@@ -186,11 +186,11 @@ impl<S> Algebra for Sizes<S> {
 
 impl<S: SizeVisitor> Sink for Sizes<S> {
     #[inline(always)]
-    fn buffer<const R: usize>(&mut self, k: usize, dims: [i64; R]) -> Option<()> {
+    fn buffer<const R: usize>(&mut self, k: usize, dims: [i64; R]) -> bool {
         self.0.buffer(k, dims)
     }
     #[inline(always)]
-    fn require(&mut self, condition: i64, message: &'static str) -> Option<()> {
+    fn require(&mut self, condition: i64, message: &'static str) -> bool {
         self.0.require(condition, message)
     }
 }
@@ -274,26 +274,26 @@ fn bare(text: String) -> String {
 }
 
 impl Sink for Text {
-    fn buffer<const R: usize>(&mut self, k: usize, dims: [String; R]) -> Option<()> {
+    fn buffer<const R: usize>(&mut self, k: usize, dims: [String; R]) -> bool {
         debug_assert_eq!(k, self.buffers.len());
         self.buffers.push(dims.into_iter().map(bare).collect());
-        Some(())
+        true
     }
-    fn require(&mut self, condition: String, _message: &'static str) -> Option<()> {
+    fn require(&mut self, condition: String, _message: &'static str) -> bool {
         self.conditions.push(bare(condition));
-        Some(())
+        true
     }
 }
 
 impl Sink for Trees {
-    fn buffer<const R: usize>(&mut self, k: usize, dims: [Json; R]) -> Option<()> {
+    fn buffer<const R: usize>(&mut self, k: usize, dims: [Json; R]) -> bool {
         debug_assert_eq!(k, self.buffers.len());
         self.buffers.push(dims.into());
-        Some(())
+        true
     }
-    fn require(&mut self, condition: Json, message: &'static str) -> Option<()> {
+    fn require(&mut self, condition: Json, message: &'static str) -> bool {
         self.conditions.push((condition, message));
-        Some(())
+        true
     }
 }
 

@@ -3,19 +3,19 @@
 //! It looks at everything before it gives up, so that one message holds all that is wrong with a call.
 #![forbid(unsafe_code)]
 
+use std::cell::RefCell;
 use std::fmt::{self, Write};
-use std::marker::PhantomData;
 use std::ptr;
 
 use crate::abi::{self, Frame, List};
 use crate::batch::{Axes, MAX_BATCH_AXES};
 use crate::buffer::Buf;
-use crate::decode::Slow;
+use crate::decode::{Part, Slow};
 use crate::dtype::DType;
 use crate::error::Error;
 use crate::handler::{Batch, Returned, fail, place};
-use crate::param::{AttrType, Decode, EnumRepr, Role, Source};
-use crate::plan::{Instance, Kind, MAX_DIMS, MAX_PARAMS, Plan, Spec};
+use crate::param::{AttrType, EnumRepr, Role, Source};
+use crate::plan::{Instance, Kind, MAX_DIMS, MAX_PARAMS, Spec};
 use crate::shape::{POISON, SizeVisitor, Sizes, Text};
 use crate::sys::XLA_FFI_Buffer;
 
@@ -32,7 +32,10 @@ pub(crate) fn run(frame: Frame<'_>, instance: &'static Instance) -> Returned {
         call.explain_shapes(operands);
         return fail(frame, instance.info, call.report());
     }
-    match (instance.step)(Slow::Lead(&mut call)) {
+    let (dims, call) = (call.dims, RefCell::new(call));
+    let finish = (instance.step)(Slow { frame, dims: &dims, part: Part::Lead(&call) });
+    let mut call = call.into_inner();
+    match finish {
         Some(Ok(())) => ptr::null_mut(),
         Some(Err(error)) => fail(frame, instance.info, error),
         None if !call.problems.is_empty() => fail(frame, instance.info, call.report()),
@@ -64,13 +67,16 @@ pub(crate) fn refuse(frame: Frame<'_>, instances: &'static [Instance]) -> Return
     fail(frame, instances[0].info, call.report())
 }
 
+/// The buffers of a call, in the order of the parameters.
+pub(crate) type Buffers<'f> = [Buf<'f>; MAX_PARAMS];
+
 /// What is known of a call so far.
 pub struct Call<'f> {
     pub(crate) frame: Frame<'f>,
     pub(crate) instance: &'static Instance,
-    /// The buffers in the order of the parameters, `count` of them.
-    pub(crate) buffers: [Buf<'f>; MAX_PARAMS],
-    count: usize,
+    /// As many as `count`.
+    pub(crate) buffers: Buffers<'f>,
+    pub(crate) count: usize,
     /// Of each buffer: its parameter, and how many of its leading dims are batch axes.
     origin: [(usize, usize); MAX_PARAMS],
     pub(crate) dims: [i64; MAX_DIMS],
@@ -106,7 +112,7 @@ impl<'f> Call<'f> {
         Call {
             frame,
             instance,
-            buffers: [const { Buf::EMPTY }; MAX_PARAMS],
+            buffers: [Buf::EMPTY; MAX_PARAMS],
             count: 0,
             origin: [(0, 0); MAX_PARAMS],
             dims: [0; MAX_DIMS],
@@ -163,16 +169,6 @@ impl<'f> Call<'f> {
             }
         }
         operands
-    }
-
-    /// Where unmarked parameter `i` is decoded from.
-    pub(crate) fn source<P: Decode>(&self, plan: &Plan, i: usize, name: &str) -> Source<'f> {
-        let attr = match P::ROLE {
-            // Its place is a first guess: attributes before it may be missing.
-            Role::Attribute => self.frame.attr_at(plan.slots[i] as usize, name).or_else(|| self.frame.attr_find(name)),
-            _ => None,
-        };
-        Source { frame: self.frame, attr }
     }
 
     fn attribute(&mut self, i: usize, name: &str, optional: bool, instances: &'static [Instance]) {
@@ -286,7 +282,7 @@ impl<'f> Call<'f> {
             data = ptr::without_provenance_mut(align);
         }
         let writes = list == List::Rets;
-        Some(Buf { data, source: ptr::null(), dims, len: 0, size, writes, _memory: PhantomData })
+        Some(Buf { data, source: ptr::null(), dims, len: 0, size, writes })
     }
 
     fn check_rank(&mut self, head: Head, buffer: &XLA_FFI_Buffer, core: usize) -> Option<()> {
@@ -319,14 +315,10 @@ impl<'f> Call<'f> {
         }
         let info = self.instance.info;
         let mut values = self.dims[..info.dims.len()].to_vec();
-        let defaults = (self.instance.defaults)();
         for &name in info.shape_attrs {
             let value = match self.frame.attr_find(name) {
                 Some(attr) => attr.integer(),
-                None => defaults
-                    .iter()
-                    .find(|(n, _)| *n == name)
-                    .and_then(|(_, default)| default.as_bool().map(i64::from).or_else(|| default.as_i64())),
+                None => self.instance.default(name).and_then(|value| value.as_bool().map(i64::from).or(value.as_i64())),
             };
             match value {
                 Some(value) => values.push(value),
@@ -343,8 +335,8 @@ impl<'f> Call<'f> {
         let _ = check(&mut Sizes(ShapeCheck { call: self, condition: 0 }), values);
     }
 
-    /// The last checks before the user's function is called, and the copies for in-outs. `None` if there are problems.
-    pub(crate) fn admit(&mut self, values: &[i64], host_memory: bool) -> Option<()> {
+    /// The last checks before the user's function is called, and the copies for in-outs. False if there are problems.
+    pub(crate) fn admit(&mut self, values: &[i64], host_memory: bool) -> bool {
         self.check_shapes(values);
         if self.problems.is_empty() {
             self.check_batch();
@@ -353,7 +345,7 @@ impl<'f> Call<'f> {
             self.check_memory(host_memory);
         }
         if !self.problems.is_empty() {
-            return None;
+            return false;
         }
         for buffer in &mut self.buffers[..self.count] {
             if buffer.needs_copy() {
@@ -361,7 +353,7 @@ impl<'f> Call<'f> {
             }
         }
         if self.instance.info.batch == Batch::Whole {
-            return Some(());
+            return true;
         }
         for k in 0..self.count {
             let buffer = &mut self.buffers[k];
@@ -372,12 +364,7 @@ impl<'f> Call<'f> {
             self.axes.set_strides(k, leading, bytes);
         }
         self.axes.merge_equal(self.count);
-        Some(())
-    }
-
-    /// The buffers in the order of the parameters.
-    pub(crate) fn buffers(&self) -> &[Buf<'f>] {
-        &self.buffers[..self.count]
+        true
     }
 
     /// The batch axes of the `k`-th buffer.
@@ -481,12 +468,12 @@ pub struct ShapeCheck<'a, 'f> {
 }
 
 impl SizeVisitor for ShapeCheck<'_, '_> {
-    fn buffer<const R: usize>(&mut self, k: usize, dims: [i64; R]) -> Option<()> {
+    fn buffer<const R: usize>(&mut self, k: usize, dims: [i64; R]) -> bool {
         self.compare(k, &dims);
-        Some(())
+        true
     }
 
-    fn require(&mut self, condition: i64, message: &'static str) -> Option<()> {
+    fn require(&mut self, condition: i64, message: &'static str) -> bool {
         let index = self.condition;
         self.condition += 1;
         if matches!(condition, 0 | POISON) {
@@ -495,7 +482,7 @@ impl SizeVisitor for ShapeCheck<'_, '_> {
                 if condition == POISON { " has no value: it overflows or divides by zero" } else { " does not hold" };
             self.call.problems.push(format!("{message}: `{text}`{why}"));
         }
-        Some(())
+        true
     }
 }
 

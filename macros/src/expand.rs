@@ -43,6 +43,7 @@ pub(crate) fn expand_operation(model: &Model, rest: TokenStream) -> TokenStream 
         #(#cfgs)*
         #(#allows)*
         #[doc(hidden)]
+        #[allow(clippy::question_mark)]
         const _: () = {
             use #oxidax::private as __p;
             #operation
@@ -59,9 +60,8 @@ fn operation(model: &Model) -> TokenStream {
             type Platform = #platform;
             const INFO: &'static __p::OpInfo = &#info;
             #[inline(always)]
-            fn shapes<S: __p::Sink>(s: &mut S, v: &[S::V]) -> __p::Option<()> {
+            fn shapes<S: __p::Sink>(s: &mut S, v: &[S::V]) -> bool {
                 #shapes
-                __p::Some(())
             }
         }
     }
@@ -132,13 +132,14 @@ fn shapes(model: &Model) -> TokenStream {
     let index = |value: &Value| model.index(value);
     let buffers = buffers(model).enumerate().map(|(ordinal, (_, _, axes))| {
         let (ordinal, axes) = (Literal::usize_unsuffixed(ordinal), axes.iter().map(|axis| axis.expand(&index)));
-        mixed!(s.buffer(#ordinal, [#(#axes),*])?;)
+        mixed!(s.buffer(#ordinal, [#(#axes),*]))
     });
     let conditions = model.require.iter().map(|require| {
         let (condition, message) = (require.condition.expand(&index), &require.message);
-        mixed!(s.require(#condition, #message)?;)
+        mixed!(s.require(#condition, #message))
     });
-    mixed!(#(#buffers)* #(#conditions)*)
+    let steps = buffers.chain(conditions);
+    mixed!(true #(&& #steps)*)
 }
 
 /// The buffers with the indices of their parameters.
@@ -151,7 +152,7 @@ fn buffers(model: &Model) -> impl Iterator<Item = (usize, &Param, &[Expr<Value>]
 
 /// What is generic over the dtypes: one decoding of every parameter, one call of the function.
 fn kernel(model: &Model) -> TokenStream {
-    let (hidden, instance, run, defaults) = (&model.hidden, variables(model), run(model), defaults(model));
+    let (hidden, instance, run) = (&model.hidden, variables(model), run(model));
     let (generics, _, clause) = model.generics.split_for_impl();
     let specs = model.params.iter().map(|param| spec(model, param));
     let plan = located(
@@ -163,7 +164,6 @@ fn kernel(model: &Model) -> TokenStream {
             const PARAMS: &'static [__p::Spec] = &[#(#specs),*];
             const PLAN: __p::Plan = #plan;
             #run
-            #defaults
         }
     }
 }
@@ -199,8 +199,9 @@ fn spec(model: &Model, param: &Param) -> TokenStream {
             quote_spanned!(place.first=> __p::scratch::<#platform, #ty> #arguments)
         }
         Role::Attr { default } => {
-            let has_default = default.is_some();
-            let arguments = place.arguments(mixed!(#name, #has_default));
+            let default =
+                option(default.as_ref().map(|default| mixed!(|| __p::json::<#ty>({ let d: #ty = #default; d }))));
+            let arguments = place.arguments(mixed!(#name, #default));
             quote_spanned!(place.first=> __p::param::<#ty> #arguments)
         }
     }
@@ -218,32 +219,40 @@ fn run(model: &Model) -> TokenStream {
             let (slot, position) = (local("p", index), Literal::usize_unsuffixed(index));
             let (name, ty) = (&param.name, &param.ty);
             let decode = Ident::new(if default.is_some() { "optional" } else { "param" }, written_at(ty));
-            Some(mixed!(let mut #slot = d.#decode::<#ty>(plan, #position, #name)?;))
+            Some(attempt(mixed!(mut #slot), mixed!(d.#decode::<#ty>(plan, #position, #name))))
         })
     };
     let (early, late) = (decoded(true), decoded(false).chain(scratch(model)));
-    let bufs = buffers(model).map(|(index, param, _)| {
-        let (index, ty) = (Literal::usize_unsuffixed(index), &param.ty);
-        mixed!(d.buffer::<#platform, #ty>(plan, #index)?)
+    let found = buffers(model).enumerate().map(|(ordinal, (index, param, _))| {
+        let (slot, index, ty) = (local("b", ordinal), Literal::usize_unsuffixed(index), &param.ty);
+        attempt(slot.into_token_stream(), mixed!(d.buffer::<#platform, #ty>(plan, #index)))
     });
+    let list: Vec<_> = (0..buffers(model).count()).map(|ordinal| local("b", ordinal)).collect();
     let values = values(model);
-    let count = Literal::usize_unsuffixed(buffers(model).count());
-    let views = (0..buffers(model).count()).map(|ordinal| local("b", ordinal));
+    let count = Literal::usize_unsuffixed(list.len());
     let call = call(model);
     // Attributes come last where they can: decoding one may call a function, after which the compiler knows less of the
     // frame. Not `'f` and `D`: the user's types are named in here.
     mixed! {
         #[inline(always)]
-        fn run<'__f, __D: __p::Decoder<'__f>>(mut d: __D) -> __p::Option<__p::Finish> {
+        fn run<'__f, __D: __p::Decoder<'__f>>(d: __D) -> __p::Option<__p::Finish> {
             let plan = const { &<Self as __p::Kernel<#instance>>::PLAN };
-            let bufs = [#(#bufs),*];
+            #(#found)*
+            let mut bufs = [#(#list),*];
             #(#early)*
             #values
-            let bufs = d.admit::<Self, #count>(bufs, &v)?;
+            if !d.admit::<Self, #count>(&mut bufs, &v) {
+                return __p::None;
+            }
             #(#late)*
-            __p::Some(d.each(bufs, #[inline(always)] |[#(#views),*]| #call))
+            __p::Some(d.each(bufs, #[inline(always)] |[#(#list),*]| #call))
         }
     }
+}
+
+/// Binds what a step of decoding found, or leaves. Not `?`: it is compiled for each instance, to several times as much.
+fn attempt(pattern: TokenStream, step: TokenStream) -> TokenStream {
+    mixed!(let __p::Some(#pattern) = #step else { return __p::None };)
 }
 
 /// Scratch memory, with its size worked out on the values of the call.
@@ -265,21 +274,20 @@ fn scratch(model: &Model) -> impl Iterator<Item = TokenStream> {
 
 /// The values that shapes are evaluated on: dims, then attributes.
 fn values(model: &Model) -> TokenStream {
-    let dims = (0..model.dims.len()).map(|dim| {
-        let dim = Literal::usize_unsuffixed(dim);
-        mixed!(d.dim(plan, #dim)?)
-    });
+    let sizes = || (0..model.dims.len()).map(|dim| (Literal::usize_unsuffixed(dim), local("n", dim)));
+    let found = sizes().map(|(dim, size)| attempt(size.into_token_stream(), mixed!(d.dim(plan, #dim))));
     let attrs = model.shape_attrs.iter().map(|&index| {
         let param = &model.params[index];
         let (ty, lent) = (&param.ty, lend(index, param));
         mixed!(__p::shape_attr::<#ty>(#lent))
     });
-    let values: Vec<_> = dims.chain(attrs).collect();
-    if values.is_empty() {
-        // An empty list does not say what it is a list of.
-        return mixed!(let v: [i64; 0] = [];);
+    let values: Vec<_> = sizes().map(|(_, size)| size.into_token_stream()).chain(attrs).collect();
+    // An empty list does not say what it is a list of.
+    let count = Literal::usize_unsuffixed(values.len());
+    mixed! {
+        #(#found)*
+        let v: [i64; #count] = [#(#values),*];
     }
-    mixed!(let v = [#(#values),*];)
 }
 
 /// The call of the user's function, in the order of its parameters.
@@ -323,8 +331,9 @@ fn lend(index: usize, param: &Param) -> TokenStream {
     let stored = quote_spanned!(place=> &mut #slot);
     match &param.role {
         Role::Attr { default: Some(default) } => {
-            let default = mixed!(|| { let d: #ty = #default; d });
-            quote_spanned!(place=> __p::lend_or::<#ty>(#stored, #default))
+            let (some, none) =
+                (mixed!(__p::Some(s) => __p::lend::<#ty>(s)), mixed!(__p::None => { let d: #ty = #default; d }));
+            quote_spanned!(place=> match #stored { #some, #none })
         }
         _ => quote_spanned!(place=> __p::lend::<#ty>(#stored)),
     }
@@ -334,19 +343,6 @@ fn lend(index: usize, param: &Param) -> TokenStream {
 /// type without the trait once a body and span, and a name of one token then shares its span.
 fn written_at(ty: &TokenStream) -> Span {
     ty.clone().into_iter().next().map_or_else(Span::mixed_site, |token| token.span())
-}
-
-fn defaults(model: &Model) -> TokenStream {
-    let defaults = model.params.iter().filter_map(|param| {
-        let Role::Attr { default: Some(default) } = &param.role else { return None };
-        let (name, ty) = (&param.name, &param.ty);
-        Some(mixed!((#name, __p::json::<#ty>({ let d: #ty = #default; d }))))
-    });
-    mixed! {
-        fn defaults() -> __p::Vec<(&'static str, __p::Json)> {
-            __p::vec![#(#defaults),*]
-        }
-    }
 }
 
 /// The type arguments of an instance, the handler and its dtypes, placed at the first dtype: there the compiler

@@ -44,6 +44,7 @@ fn generic_with_a_rule_and_a_default() {
             #[doc(hidden)]
             pub enum __ffi_rms_norm {}
             #[doc(hidden)]
+            #[allow(clippy::question_mark)]
             const _: () = {
                 use ::oxidax::private as __p;
                 impl __p::Operation for __ffi_rms_norm {
@@ -64,16 +65,24 @@ fn generic_with_a_rule_and_a_default() {
                         jvp: __p::None,
                     };
                     #[inline(always)]
-                    fn shapes<S: __p::Sink>(s: &mut S, v: &[S::V]) -> __p::Option<()> {
-                        s.buffer(0, [S::get(v, 0)])?;
-                        s.buffer(1, [S::get(v, 0)])?;
-                        __p::Some(())
+                    fn shapes<S: __p::Sink>(s: &mut S, v: &[S::V]) -> bool {
+                        true && s.buffer(0, [S::get(v, 0)]) && s.buffer(1, [S::get(v, 0)])
                     }
                 }
                 impl<T: Float> __p::Kernel<(T,)> for __ffi_rms_norm {
                     const PARAMS: &'static [__p::Spec] = &[
                         __p::buffer::<__p::Cpu, &[T]>("x", &[0]),
-                        __p::param::<f64>("eps", true),
+                        __p::param::<
+                            f64,
+                        >(
+                            "eps",
+                            __p::Some(|| __p::json::<
+                                f64,
+                            >({
+                                let d: f64 = 1e-5;
+                                d
+                            })),
+                        ),
                         __p::dim::<usize>("n"),
                         __p::buffer::<__p::Cpu, &mut [T]>("y", &[0]),
                     ];
@@ -82,15 +91,23 @@ fn generic_with_a_rule_and_a_default() {
                         <Self as __p::Operation>::INFO,
                     );
                     #[inline(always)]
-                    fn run<'__f, __D: __p::Decoder<'__f>>(mut d: __D) -> __p::Option<__p::Finish> {
+                    fn run<'__f, __D: __p::Decoder<'__f>>(d: __D) -> __p::Option<__p::Finish> {
                         let plan = const { &<Self as __p::Kernel<(T,)>>::PLAN };
-                        let bufs = [
-                            d.buffer::<__p::Cpu, &[T]>(plan, 0)?,
-                            d.buffer::<__p::Cpu, &mut [T]>(plan, 3)?,
-                        ];
-                        let v = [d.dim(plan, 0)?];
-                        let bufs = d.admit::<Self, 2>(bufs, &v)?;
-                        let mut p1 = d.optional::<f64>(plan, 1, "eps")?;
+                        let __p::Some(b0) = d.buffer::<__p::Cpu, &[T]>(plan, 0) else {
+                            return __p::None
+                        };
+                        let __p::Some(b1) = d.buffer::<__p::Cpu, &mut [T]>(plan, 3) else {
+                            return __p::None
+                        };
+                        let mut bufs = [b0, b1];
+                        let __p::Some(n0) = d.dim(plan, 0) else { return __p::None };
+                        let v: [i64; 1] = [n0];
+                        if !d.admit::<Self, 2>(&mut bufs, &v) {
+                            return __p::None;
+                        }
+                        let __p::Some(mut p1) = d.optional::<f64>(plan, 1, "eps") else {
+                            return __p::None
+                        };
                         __p::Some(
                             d
                                 .each(
@@ -101,24 +118,19 @@ fn generic_with_a_rule_and_a_default() {
                                             T,
                                         >(
                                             b0.view::<__p::Cpu, &[T]>(),
-                                            __p::lend_or::<
-                                                f64,
-                                            >(
-                                                &mut p1,
-                                                || {
+                                            match &mut p1 {
+                                                __p::Some(s) => __p::lend::<f64>(s),
+                                                __p::None => {
                                                     let d: f64 = 1e-5;
                                                     d
-                                                },
-                                            ),
+                                                }
+                                            },
                                             __p::from_dim::<usize>(v[0]),
                                             b1.view::<__p::Cpu, &mut [T]>(),
                                         ),
                                     ),
                                 ),
                         )
-                    }
-                    fn defaults() -> __p::Vec<(&'static str, __p::Json)> {
-                        __p::vec![("eps", __p::json:: < f64 > ({ let d : f64 = 1e-5; d }))]
                     }
                 }
                 impl __p::Handler for __ffi_rms_norm {
@@ -175,6 +187,7 @@ fn shapes_with_attributes_and_conditions() {
             #[doc(hidden)]
             enum __ffi_type {}
             #[doc(hidden)]
+            #[allow(clippy::question_mark)]
             const _: () = {
                 use ::oxidax::private as __p;
                 impl __p::Operation for __ffi_type {
@@ -192,36 +205,36 @@ fn shapes_with_attributes_and_conditions() {
                         jvp: __p::None,
                     };
                     #[inline(always)]
-                    fn shapes<S: __p::Sink>(s: &mut S, v: &[S::V]) -> __p::Option<()> {
-                        s.buffer(0, [S::get(v, 0), S::get(v, 1)])?;
-                        s.buffer(
-                            1,
-                            [
-                                S::select(
-                                    S::get(v, 2),
-                                    S::get(v, 0),
-                                    S::min(S::get(v, 0), S::get(v, 1)),
-                                ),
-                                S::add(S::mul(S::int(2), S::get(v, 1)), S::int(1)),
-                            ],
-                        )?;
-                        s.buffer(2, [])?;
-                        s.require(S::ge(S::get(v, 0), S::get(v, 1)), "a must be tall")?;
-                        s.require(
-                            S::or(
-                                S::not(S::get(v, 2)),
-                                S::eq(S::rem(S::get(v, 3), S::int(2)), S::int(0)),
-                            ),
-                            "k must be even",
-                        )?;
-                        __p::Some(())
+                    fn shapes<S: __p::Sink>(s: &mut S, v: &[S::V]) -> bool {
+                        true && s.buffer(0, [S::get(v, 0), S::get(v, 1)])
+                            && s
+                                .buffer(
+                                    1,
+                                    [
+                                        S::select(
+                                            S::get(v, 2),
+                                            S::get(v, 0),
+                                            S::min(S::get(v, 0), S::get(v, 1)),
+                                        ),
+                                        S::add(S::mul(S::int(2), S::get(v, 1)), S::int(1)),
+                                    ],
+                                ) && s.buffer(2, [])
+                            && s.require(S::ge(S::get(v, 0), S::get(v, 1)), "a must be tall")
+                            && s
+                                .require(
+                                    S::or(
+                                        S::not(S::get(v, 2)),
+                                        S::eq(S::rem(S::get(v, 3), S::int(2)), S::int(0)),
+                                    ),
+                                    "k must be even",
+                                )
                     }
                 }
                 impl __p::Kernel<()> for __ffi_type {
                     const PARAMS: &'static [__p::Spec] = &[
                         __p::buffer::<__p::Cpu, &'_ [f64]>("a", &[0, 1]),
-                        __p::param::<bool>("keep", false),
-                        __p::param::<Option<i64>>("k", false),
+                        __p::param::<bool>("keep", __p::None),
+                        __p::param::<Option<i64>>("k", __p::None),
                         __p::buffer::<__p::Cpu, &mut [f64]>("q", &[-1, -1]),
                         __p::buffer::<__p::Cpu, &mut [i32]>("info", &[]),
                     ];
@@ -230,22 +243,35 @@ fn shapes_with_attributes_and_conditions() {
                         <Self as __p::Operation>::INFO,
                     );
                     #[inline(always)]
-                    fn run<'__f, __D: __p::Decoder<'__f>>(mut d: __D) -> __p::Option<__p::Finish> {
+                    fn run<'__f, __D: __p::Decoder<'__f>>(d: __D) -> __p::Option<__p::Finish> {
                         let plan = const { &<Self as __p::Kernel<()>>::PLAN };
-                        let bufs = [
-                            d.buffer::<__p::Cpu, &'_ [f64]>(plan, 0)?,
-                            d.buffer::<__p::Cpu, &mut [f64]>(plan, 3)?,
-                            d.buffer::<__p::Cpu, &mut [i32]>(plan, 4)?,
-                        ];
-                        let mut p1 = d.param::<bool>(plan, 1, "keep")?;
-                        let mut p2 = d.param::<Option<i64>>(plan, 2, "k")?;
-                        let v = [
-                            d.dim(plan, 0)?,
-                            d.dim(plan, 1)?,
+                        let __p::Some(b0) = d.buffer::<__p::Cpu, &'_ [f64]>(plan, 0) else {
+                            return __p::None
+                        };
+                        let __p::Some(b1) = d.buffer::<__p::Cpu, &mut [f64]>(plan, 3) else {
+                            return __p::None
+                        };
+                        let __p::Some(b2) = d.buffer::<__p::Cpu, &mut [i32]>(plan, 4) else {
+                            return __p::None
+                        };
+                        let mut bufs = [b0, b1, b2];
+                        let __p::Some(mut p1) = d.param::<bool>(plan, 1, "keep") else {
+                            return __p::None
+                        };
+                        let __p::Some(mut p2) = d.param::<Option<i64>>(plan, 2, "k") else {
+                            return __p::None
+                        };
+                        let __p::Some(n0) = d.dim(plan, 0) else { return __p::None };
+                        let __p::Some(n1) = d.dim(plan, 1) else { return __p::None };
+                        let v: [i64; 4] = [
+                            n0,
+                            n1,
                             __p::shape_attr::<bool>(__p::lend::<bool>(&mut p1)),
                             __p::shape_attr::<Option<i64>>(__p::lend::<Option<i64>>(&mut p2)),
                         ];
-                        let bufs = d.admit::<Self, 3>(bufs, &v)?;
+                        if !d.admit::<Self, 3>(&mut bufs, &v) {
+                            return __p::None;
+                        }
                         __p::Some(
                             d
                                 .each(
@@ -262,9 +288,6 @@ fn shapes_with_attributes_and_conditions() {
                                     ),
                                 ),
                         )
-                    }
-                    fn defaults() -> __p::Vec<(&'static str, __p::Json)> {
-                        __p::vec![]
                     }
                 }
                 impl __p::Handler for __ffi_type {
@@ -313,6 +336,7 @@ fn cuda_with_two_variables_and_lifetimes() {
             pub(crate) enum __ffi_gather {}
             #[cfg(feature = "cuda")]
             #[doc(hidden)]
+            #[allow(clippy::question_mark)]
             const _: () = {
                 use crate::engine::private as __p;
                 impl __p::Operation for __ffi_gather {
@@ -330,11 +354,9 @@ fn cuda_with_two_variables_and_lifetimes() {
                         jvp: __p::Some(|| <self::__ffi_j as __p::Operation>::INFO),
                     };
                     #[inline(always)]
-                    fn shapes<S: __p::Sink>(s: &mut S, v: &[S::V]) -> __p::Option<()> {
-                        s.buffer(0, [S::get(v, 0)])?;
-                        s.buffer(1, [S::get(v, 1)])?;
-                        s.buffer(2, [S::get(v, 1)])?;
-                        __p::Some(())
+                    fn shapes<S: __p::Sink>(s: &mut S, v: &[S::V]) -> bool {
+                        true && s.buffer(0, [S::get(v, 0)]) && s.buffer(1, [S::get(v, 1)])
+                            && s.buffer(2, [S::get(v, 1)])
                     }
                 }
                 impl<T: Element, I> __p::Kernel<(T, I)> for __ffi_gather
@@ -342,7 +364,7 @@ fn cuda_with_two_variables_and_lifetimes() {
                     I: for<'a> Index<'a>,
                 {
                     const PARAMS: &'static [__p::Spec] = &[
-                        __p::param::<Stream>("stream", false),
+                        __p::param::<Stream>("stream", __p::None),
                         __p::buffer::<__p::Cuda, DeviceSlice<'_, T>>("x", &[0]),
                         __p::buffer::<__p::Cuda, DeviceSlice<'_, I>>("at", &[1]),
                         __p::buffer::<__p::Cuda, DeviceSliceMut<'_, T>>("y", &[1]),
@@ -352,16 +374,26 @@ fn cuda_with_two_variables_and_lifetimes() {
                         <Self as __p::Operation>::INFO,
                     );
                     #[inline(always)]
-                    fn run<'__f, __D: __p::Decoder<'__f>>(mut d: __D) -> __p::Option<__p::Finish> {
+                    fn run<'__f, __D: __p::Decoder<'__f>>(d: __D) -> __p::Option<__p::Finish> {
                         let plan = const { &<Self as __p::Kernel<(T, I)>>::PLAN };
-                        let bufs = [
-                            d.buffer::<__p::Cuda, DeviceSlice<'_, T>>(plan, 1)?,
-                            d.buffer::<__p::Cuda, DeviceSlice<'_, I>>(plan, 2)?,
-                            d.buffer::<__p::Cuda, DeviceSliceMut<'_, T>>(plan, 3)?,
-                        ];
-                        let v = [d.dim(plan, 0)?, d.dim(plan, 1)?];
-                        let bufs = d.admit::<Self, 3>(bufs, &v)?;
-                        let mut p0 = d.param::<Stream>(plan, 0, "stream")?;
+                        let __p::Some(b0) = d.buffer::<__p::Cuda, DeviceSlice<'_, T>>(plan, 1) else {
+                            return __p::None
+                        };
+                        let __p::Some(b1) = d.buffer::<__p::Cuda, DeviceSlice<'_, I>>(plan, 2) else {
+                            return __p::None
+                        };
+                        let __p::Some(b2) = d.buffer::<__p::Cuda, DeviceSliceMut<'_, T>>(plan, 3)
+                        else { return __p::None };
+                        let mut bufs = [b0, b1, b2];
+                        let __p::Some(n0) = d.dim(plan, 0) else { return __p::None };
+                        let __p::Some(n1) = d.dim(plan, 1) else { return __p::None };
+                        let v: [i64; 2] = [n0, n1];
+                        if !d.admit::<Self, 3>(&mut bufs, &v) {
+                            return __p::None;
+                        }
+                        let __p::Some(mut p0) = d.param::<Stream>(plan, 0, "stream") else {
+                            return __p::None
+                        };
                         __p::Some(
                             d
                                 .each(
@@ -380,9 +412,6 @@ fn cuda_with_two_variables_and_lifetimes() {
                                     ),
                                 ),
                         )
-                    }
-                    fn defaults() -> __p::Vec<(&'static str, __p::Json)> {
-                        __p::vec![]
                     }
                 }
                 impl __p::Handler for __ffi_gather {
@@ -428,6 +457,7 @@ fn rank_zero_and_nothing_else() {
             #[doc(hidden)]
             enum __ffi_answer {}
             #[doc(hidden)]
+            #[allow(clippy::question_mark)]
             const _: () = {
                 use ::oxidax::private as __p;
                 impl __p::Operation for __ffi_answer {
@@ -445,9 +475,8 @@ fn rank_zero_and_nothing_else() {
                         jvp: __p::None,
                     };
                     #[inline(always)]
-                    fn shapes<S: __p::Sink>(s: &mut S, v: &[S::V]) -> __p::Option<()> {
-                        s.buffer(0, [])?;
-                        __p::Some(())
+                    fn shapes<S: __p::Sink>(s: &mut S, v: &[S::V]) -> bool {
+                        true && s.buffer(0, [])
                     }
                 }
                 impl __p::Kernel<()> for __ffi_answer {
@@ -459,11 +488,16 @@ fn rank_zero_and_nothing_else() {
                         <Self as __p::Operation>::INFO,
                     );
                     #[inline(always)]
-                    fn run<'__f, __D: __p::Decoder<'__f>>(mut d: __D) -> __p::Option<__p::Finish> {
+                    fn run<'__f, __D: __p::Decoder<'__f>>(d: __D) -> __p::Option<__p::Finish> {
                         let plan = const { &<Self as __p::Kernel<()>>::PLAN };
-                        let bufs = [d.buffer::<__p::Cpu, &mut f32>(plan, 0)?];
+                        let __p::Some(b0) = d.buffer::<__p::Cpu, &mut f32>(plan, 0) else {
+                            return __p::None
+                        };
+                        let mut bufs = [b0];
                         let v: [i64; 0] = [];
-                        let bufs = d.admit::<Self, 1>(bufs, &v)?;
+                        if !d.admit::<Self, 1>(&mut bufs, &v) {
+                            return __p::None;
+                        }
                         __p::Some(
                             d
                                 .each(
@@ -472,9 +506,6 @@ fn rank_zero_and_nothing_else() {
                                     |[b0]| __p::finish(answer(b0.view::<__p::Cpu, &mut f32>())),
                                 ),
                         )
-                    }
-                    fn defaults() -> __p::Vec<(&'static str, __p::Json)> {
-                        __p::vec![]
                     }
                 }
                 impl __p::Handler for __ffi_answer {
@@ -524,6 +555,7 @@ fn mistakes_leave_the_function_and_an_empty_operation() {
         #[doc(hidden)]
         pub enum __ffi_f {}
         #[doc(hidden)]
+        #[allow(clippy::question_mark)]
         const _: () = {
             use engine::private as __p;
             impl __p::Operation for __ffi_f {
@@ -541,8 +573,8 @@ fn mistakes_leave_the_function_and_an_empty_operation() {
                     jvp: __p::None,
                 };
                 #[inline(always)]
-                fn shapes<S: __p::Sink>(s: &mut S, v: &[S::V]) -> __p::Option<()> {
-                    __p::Some(())
+                fn shapes<S: __p::Sink>(s: &mut S, v: &[S::V]) -> bool {
+                    true
                 }
             }
         };
