@@ -89,7 +89,7 @@ fn threads_of_the_pool_do_help() {
 #[ffi_handler]
 fn histogram(#[shape(n)] x: &[i64], pool: ThreadPool, #[shape(k)] counts: &mut [i64]) {
     let totals: Vec<AtomicUsize> = counts.iter().map(|_| AtomicUsize::new(0)).collect();
-    pool.for_each(x.len(), |i| {
+    pool.for_each(0..x.len(), |i| {
         totals[x[i] as usize].fetch_add(1, Ordering::Relaxed);
     });
     for (count, total) in counts.iter_mut().zip(totals) {
@@ -133,7 +133,7 @@ impl Drop for Bomb {
 #[ffi_handler]
 fn bombs(pool: ThreadPool, #[shape()] y: &mut i64) {
     *y = 0;
-    pool.for_each(64, |_| {
+    pool.for_each(0..64, |_| {
         spend(Duration::from_micros(200));
         std::panic::panic_any(Bomb);
     });

@@ -7,7 +7,7 @@
 use std::any::Any;
 use std::ffi::c_void;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, Thread};
 
@@ -20,38 +20,64 @@ use crate::param::{AttrType, Decode, Param, Role, Source};
 #[derive(Clone, Copy)]
 pub struct ThreadPool<'f> {
     frame: Option<Frame<'f>>,
+    most: usize,
 }
 
 impl<'f> ThreadPool<'f> {
     /// A pool without threads, to call a handler's function from Rust: everything runs on the calling thread.
     pub fn none() -> ThreadPool<'static> {
-        ThreadPool { frame: None }
+        ThreadPool { frame: None, most: usize::MAX }
     }
 
     pub(crate) fn of(frame: Frame<'f>) -> Self {
-        ThreadPool { frame: Some(frame) }
+        ThreadPool { frame: Some(frame), most: usize::MAX }
+    }
+
+    /// The same pool, of which at most so many threads are used, the calling one included: waking one costs some
+    /// microseconds.
+    pub fn at_most(self, threads: usize) -> Self {
+        ThreadPool { most: threads, ..self }
     }
 
     /// The number of threads that can work at a time, the calling one included; at least 1.
     pub fn num_threads(self) -> usize {
-        self.frame.map_or(1, |frame| frame.pool_threads().max(1))
+        self.frame.map_or(1, |frame| frame.pool_threads().min(self.most).max(1))
     }
 
-    /// Calls `f` for each index below `count`, on this thread and whichever threads of the pool come in time.
+    /// Calls `f` for each item, on this thread and whichever threads of the pool come in time. A thread takes an item when
+    /// it has done the one before, in order: items should be worth a microsecond or more.
     ///
     /// A panic of `f` is carried back to the caller after the others have stopped.
-    pub fn for_each(self, count: usize, f: impl Fn(usize) + Sync) {
-        let next = AtomicUsize::new(0);
+    ///
+    /// ```
+    /// use oxidax::prelude::*;
+    ///
+    /// #[ffi_handler(batch = whole)]
+    /// fn doubled(#[shape(.., n)] x: &[f64], #[dim] n: usize, pool: ThreadPool, #[shape(.., n)] y: &mut [f64]) {
+    ///     pool.for_each(x.chunks(n.max(1)).zip(y.chunks_mut(n.max(1))), |(x, y)| {
+    ///         y.iter_mut().zip(x).for_each(|(y, x)| *y = 2.0 * x);
+    ///     });
+    /// }
+    /// # let mut y = [0.0; 2];
+    /// # doubled(&[1.0, 2.0], 1, ThreadPool::none(), &mut y);
+    /// # assert_eq!(y, [2.0, 4.0]);
+    /// ```
+    pub fn for_each<I>(self, items: I, f: impl Fn(I::Item) + Sync)
+    where
+        I: IntoIterator<IntoIter: ExactSizeIterator + Send>,
+    {
+        let items = items.into_iter();
+        let helpers = self.num_threads().min(items.len()).saturating_sub(1);
+        if helpers == 0 {
+            return items.for_each(f);
+        }
+        let items = Mutex::new(items);
+        let next = || items.lock().unwrap_or_else(PoisonError::into_inner).next();
         let work = || {
-            loop {
-                let index = next.fetch_add(1, Ordering::Relaxed);
-                if index >= count {
-                    break;
-                }
-                f(index);
+            while let Some(item) = next() {
+                f(item);
             }
         };
-        let helpers = self.num_threads().min(count).saturating_sub(1);
         self.join(helpers, work, &work);
     }
 

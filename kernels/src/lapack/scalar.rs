@@ -6,6 +6,7 @@ use oxidax::{Float, Scalar};
 
 use super::library::Library;
 use super::routines::{Number, Routines};
+use crate::small::{Best, Kernels};
 
 /// A scalar type that LAPACK has routines for: `f32`, `f64`, `Complex<f32>`, `Complex<f64>`.
 #[diagnostic::on_unimplemented(
@@ -22,6 +23,8 @@ pub trait Lapack: Scalar + Number<Real = Self::RealPart> {
     const COMPLEX: bool;
     /// Not a number, in both parts.
     const NAN: Self;
+    /// The kernels for small matrices, of a type that has them.
+    const SMALL: Option<&'static dyn Kernels<Self>>;
 
     /// Whether neither part is infinite or not a number.
     fn is_finite(self) -> bool;
@@ -34,12 +37,13 @@ pub trait Lapack: Scalar + Number<Real = Self::RealPart> {
 }
 
 macro_rules! scalars {
-    ($($letter:ident $scalar:ty, $real:ty, $complex:literal, $nan:expr, |$x:ident| $finite:expr, $re:expr;)*) => {
+    ($($letter:ident $scalar:ty, $real:ty, $complex:literal, $nan:expr, $small:expr, |$x:ident| $finite:expr, $re:expr;)*) => {
         $(impl Lapack for $scalar {
             type RealPart = $real;
             type ComplexOf = Complex<$real>;
             const COMPLEX: bool = $complex;
             const NAN: Self = $nan;
+            const SMALL: Option<&'static dyn Kernels<Self>> = $small;
 
             #[inline(always)]
             fn is_finite(self) -> bool {
@@ -67,11 +71,11 @@ macro_rules! scalars {
 }
 
 scalars! {
-    // letter, type, real part, complex?, not a number, finite?, the real part
-    s f32, f32, false, f32::NAN, |x| x.is_finite(), x;
-    d f64, f64, false, f64::NAN, |x| x.is_finite(), x;
-    c Complex<f32>, f32, true, Complex::new(f32::NAN, f32::NAN), |x| x.re.is_finite() & x.im.is_finite(), x.re;
-    z Complex<f64>, f64, true, Complex::new(f64::NAN, f64::NAN), |x| x.re.is_finite() & x.im.is_finite(), x.re;
+    // letter, type, real part, complex?, not a number, small kernels, finite?, the real part
+    s f32, f32, false, f32::NAN, Some(&Best), |x| x.is_finite(), x;
+    d f64, f64, false, f64::NAN, Some(&Best), |x| x.is_finite(), x;
+    c Complex<f32>, f32, true, Complex::new(f32::NAN, f32::NAN), None, |x| x.re.is_finite() & x.im.is_finite(), x.re;
+    z Complex<f64>, f64, true, Complex::new(f64::NAN, f64::NAN), None, |x| x.re.is_finite() & x.im.is_finite(), x.re;
 }
 
 /// Whether every element is finite.

@@ -11,7 +11,8 @@
 
 use oxidax::prelude::*;
 
-use crate::lapack::{Lapack, Potrf, Uplo};
+use super::work::{group, threads};
+use crate::lapack::{Int, Lapack, Potrf, Uplo};
 
 /// Factorises in place: `a = l l^H`, or `a = u^H u`.
 ///
@@ -24,14 +25,34 @@ use crate::lapack::{Lapack, Potrf, Uplo};
         f32: "lapack_spotrf_ffi", f64: "lapack_dpotrf_ffi",
         Complex<f32>: "lapack_cpotrf_ffi", Complex<f64>: "lapack_zpotrf_ffi",
     },
-    batch = parallel,
+    batch = whole,
 )]
 pub fn potrf<T: Lapack>(
-    #[shape(n, n)] mut a: InOut<ColMajor<&mut [T]>>,
+    #[shape(.., n, n)] mut a: InOut<ColMajor<&mut [T]>>,
     uplo: Uplo,
     #[dim] n: usize,
-    #[shape()] info: &mut i32,
+    pool: ThreadPool,
+    #[shape(..)] info: &mut [i32],
 ) -> Result<(), Error> {
-    *info = Potrf::new(uplo, n)?.run(&mut a);
+    factorise(uplo, n, &mut a, pool, info)
+}
+
+/// Factorises each matrix of a batch, on small kernels or LAPACK's.
+fn factorise<T: Lapack>(uplo: Uplo, n: usize, a: &mut [T], pool: ThreadPool, info: &mut [Int]) -> Result<(), Error> {
+    let lapack = Potrf::new(uplo, n)?;
+    if n == 0 {
+        info.fill(0);
+        return Ok(());
+    }
+    let (elements, count) = (n * n, info.len());
+    let pool = threads(pool, count as f64 * (n as f64).powi(3) / 3.0);
+    match T::SMALL.filter(|small| n <= small.potrf_up_to()) {
+        Some(small) => {
+            let group = group(elements);
+            let groups = a.chunks_mut(group * elements).zip(info.chunks_mut(group));
+            pool.for_each(groups, |(a, info)| small.potrf(uplo, n, a, info));
+        }
+        None => pool.for_each(a.chunks_mut(elements).zip(info), |(a, info)| *info = lapack.run(a)),
+    }
     Ok(())
 }

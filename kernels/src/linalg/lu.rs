@@ -9,7 +9,8 @@
 
 use oxidax::prelude::*;
 
-use crate::lapack::{Getrf, Lapack};
+use super::work::{group, threads};
+use crate::lapack::{Getrf, Int, Lapack};
 
 /// Factorises in place: `p a = l u`.
 ///
@@ -22,15 +23,44 @@ use crate::lapack::{Getrf, Lapack};
         f32: "lapack_sgetrf_ffi", f64: "lapack_dgetrf_ffi",
         Complex<f32>: "lapack_cgetrf_ffi", Complex<f64>: "lapack_zgetrf_ffi",
     },
-    batch = parallel,
+    batch = whole,
 )]
 pub fn getrf<T: Lapack>(
-    #[shape(m, n)] mut a: InOut<ColMajor<&mut [T]>>,
+    #[shape(.., m, n)] mut a: InOut<ColMajor<&mut [T]>>,
     #[dim] m: usize,
     #[dim] n: usize,
-    #[shape(min(m, n))] ipiv: &mut [i32],
-    #[shape()] info: &mut i32,
+    pool: ThreadPool,
+    #[shape(.., min(m, n))] ipiv: &mut [i32],
+    #[shape(..)] info: &mut [i32],
 ) -> Result<(), Error> {
-    *info = Getrf::new(m, n)?.run(&mut a, ipiv);
+    factorise([m, n], &mut a, pool, ipiv, info)
+}
+
+/// Factorises each matrix of a batch, on small kernels or LAPACK's.
+fn factorise<T: Lapack>(
+    [m, n]: [usize; 2],
+    a: &mut [T],
+    pool: ThreadPool,
+    pivots: &mut [Int],
+    info: &mut [Int],
+) -> Result<(), Error> {
+    let lapack = Getrf::new(m, n)?;
+    if m == 0 || n == 0 {
+        info.fill(0);
+        return Ok(());
+    }
+    let (elements, k, count) = (m * n, m.min(n), info.len());
+    let pool = threads(pool, count as f64 * elements as f64 * k as f64);
+    match T::SMALL.filter(|small| m.max(n) <= small.getrf_up_to()) {
+        Some(small) => {
+            let group = group(elements);
+            let groups = a.chunks_mut(group * elements).zip(pivots.chunks_mut(group * k)).zip(info.chunks_mut(group));
+            pool.for_each(groups, |((a, pivots), info)| small.getrf(m, n, a, pivots, info));
+        }
+        None => {
+            let matrices = a.chunks_mut(elements).zip(pivots.chunks_mut(k)).zip(info);
+            pool.for_each(matrices, |((a, pivots), info)| *info = lapack.run(a, pivots));
+        }
+    }
     Ok(())
 }

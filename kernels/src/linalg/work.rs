@@ -1,14 +1,29 @@
-//! A routine's work memory, out of a handler's scratch memory.
+//! What handlers share: work memory, and threads.
 
-use oxidax::{Error, Scratch};
+use oxidax::{Error, Scratch, ThreadPool};
 
 use crate::lapack::{Lapack, Lengths, Workspace};
 
-/// As much as the routine asks for.
+/// A routine's work memory, as much as it asks for, out of a handler's scratch memory.
 pub(super) fn workspace<'f, T: Lapack>(scratch: Scratch<'f>, lengths: Lengths) -> Result<Workspace<'f, T>, Error> {
     Ok(Workspace {
         work: scratch.take(lengths.work)?,
         real: scratch.take(lengths.real)?,
         int: scratch.take(lengths.int)?,
     })
+}
+
+/// What one thread computes in about 50 microseconds: one that sleeps is woken up for so much, or not at all.
+const SHARE: f64 = 200_000.0;
+/// The elements of a group of matrices: some microseconds of work, in the first-level cache.
+const GROUP: usize = 8192;
+
+/// As many of XLA's threads as `flops` of work are worth.
+pub(super) fn threads(pool: ThreadPool<'_>, flops: f64) -> ThreadPool<'_> {
+    pool.at_most(1 + (flops / SHARE) as usize)
+}
+
+/// How many matrices of so many elements, at least one, a thread takes at a time.
+pub(super) fn group(elements: usize) -> usize {
+    (GROUP / elements).max(1)
 }

@@ -4,7 +4,7 @@
 use fearless_simd::{Select, Simd, SimdBase, SimdFloat, SimdMask, dispatch};
 
 use super::lanes::{pack, unpack};
-use super::{ALONE, IN_LANES, Instructions, LARGEST, Small, Vector, index, places, worth_lanes};
+use super::{ALONE, IN_LANES, Instructions, LARGEST, Small, Vector, index, places, settle, worth_lanes};
 use crate::lapack::Int;
 
 const SHORT: usize = IN_LANES[0];
@@ -26,10 +26,16 @@ pub fn getrf<T: Small>(
     assert_eq!(pivots.len(), m.min(n) * info.len(), "getrf: there are not min(m, n) pivots for each matrix");
     if m == 0 || n == 0 {
         info.fill(0);
-    } else if m <= 8 && n <= 8 {
+        return;
+    }
+    if m <= 8 && n <= 8 {
         dispatch!(instructions.0, s => batch::<_, T, SHORT, { ALONE[0] }>(s, m, n, a, pivots, info));
     } else {
         dispatch!(instructions.0, s => batch::<_, T, { IN_LANES[1] }, { ALONE[1] }>(s, m, n, a, pivots, info));
+    }
+    // No branch, so that it becomes vector instructions.
+    if a.iter().fold(false, |any, x| any | x.is_nan()) {
+        settle(a.iter_mut());
     }
 }
 

@@ -3,7 +3,7 @@
 //! LAPACK spends its time on a 4x4 on everything but arithmetic. Here, as many matrices as a vector has lanes are
 //! transposed into vectors, factorised together, and transposed back. What is left over, and a matrix that comes alone,
 //! is factorised with vectors along its columns, by the same operations in the same order: **the bits of a result do not
-//! depend on the batch** (the payload of a NaN may). A caller chooses between these kernels and LAPACK by size and type.
+//! depend on the batch**; every NaN of a result is the same one. A caller chooses between these kernels and LAPACK by size and type.
 //!
 //! Matrices are column-major, packed one after the other; their sizes are at most [`LARGEST`].
 #![forbid(unsafe_code)]
@@ -15,7 +15,7 @@ mod potrf;
 use fearless_simd::{Level, Simd, SimdBase, SimdFloatElement, dispatch};
 use num_traits::Float;
 
-use crate::lapack::Lapack;
+use crate::lapack::{Int, Lapack, Uplo};
 
 pub use getrf::getrf;
 pub use potrf::potrf;
@@ -28,6 +28,39 @@ pub trait Small: Lapack + Float + SimdFloatElement {}
 
 impl Small for f32 {}
 impl Small for f64 {}
+
+/// The kernels of a type that has them, on the best instructions, for code that is generic over all of LAPACK's types.
+pub trait Kernels<T>: Sync {
+    /// [`Instructions::potrf_up_to`].
+    fn potrf_up_to(&self) -> usize;
+    /// [`potrf`].
+    fn potrf(&self, uplo: Uplo, n: usize, a: &mut [T], info: &mut [Int]);
+    /// [`Instructions::getrf_up_to`].
+    fn getrf_up_to(&self) -> usize;
+    /// [`getrf`].
+    fn getrf(&self, m: usize, n: usize, a: &mut [T], pivots: &mut [Int], info: &mut [Int]);
+}
+
+/// The kernels of every [`Small`] type.
+pub struct Best;
+
+impl<T: Small> Kernels<T> for Best {
+    fn potrf_up_to(&self) -> usize {
+        Instructions::best().potrf_up_to::<T>()
+    }
+
+    fn potrf(&self, uplo: Uplo, n: usize, a: &mut [T], info: &mut [Int]) {
+        potrf(Instructions::best(), uplo, n, a, info);
+    }
+
+    fn getrf_up_to(&self) -> usize {
+        Instructions::best().getrf_up_to::<T>()
+    }
+
+    fn getrf(&self, m: usize, n: usize, a: &mut [T], pivots: &mut [Int], info: &mut [Int]) {
+        getrf(Instructions::best(), m, n, a, pivots, info);
+    }
+}
 
 /// The vector of an instruction set.
 type Vector<S, T> = <T as SimdFloatElement>::Native<S>;
@@ -94,6 +127,11 @@ impl Instructions {
 /// Whether `count` matrices are worth a vector, which costs the same for one matrix as for one in each lane.
 fn worth_lanes<S: Simd, T: Small>(count: usize) -> bool {
     3 * count >= Vector::<S, T>::LEN
+}
+
+/// The bits of a NaN say which operands it comes from, in an order that is the compiler's choice: they are set here.
+fn settle<'a, T: Small>(elements: impl Iterator<Item = &'a mut T>) {
+    elements.filter(|x| x.is_nan()).for_each(|x| *x = T::nan());
 }
 
 /// A row, column or step in every lane.

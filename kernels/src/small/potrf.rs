@@ -4,7 +4,7 @@
 use fearless_simd::{Select, Simd, SimdBase, SimdFloat, dispatch};
 
 use super::lanes::{pack, unpack};
-use super::{ALONE, IN_LANES, Instructions, LARGEST, Small, Vector, index, places, worth_lanes};
+use super::{ALONE, IN_LANES, Instructions, LARGEST, Small, Vector, index, places, settle, worth_lanes};
 use crate::lapack::{Int, Uplo};
 
 const SHORT: usize = IN_LANES[0];
@@ -18,10 +18,21 @@ pub fn potrf<T: Small>(instructions: Instructions, uplo: Uplo, n: usize, a: &mut
     assert_eq!(a.len(), n * n * info.len(), "potrf: a is not a batch of n x n");
     if n == 0 {
         info.fill(0);
-    } else if n <= 8 {
+        return;
+    }
+    if n <= 8 {
         dispatch!(instructions.0, s => batch::<_, T, SHORT, { ALONE[0] }>(s, uplo, n, a, info));
     } else {
         dispatch!(instructions.0, s => batch::<_, T, { IN_LANES[1] }, { ALONE[1] }>(s, uplo, n, a, info));
+    }
+    // A matrix with a NaN in the triangle has failed: the NaN has come to a pivot.
+    for (a, _) in a.chunks_exact_mut(n * n).zip(info).filter(|(_, info)| **info > 0) {
+        for (j, column) in a.chunks_exact_mut(n).enumerate() {
+            match uplo {
+                Uplo::Lower => settle(column[j..].iter_mut()),
+                Uplo::Upper => settle(column[..=j].iter_mut()),
+            }
+        }
     }
 }
 
