@@ -29,6 +29,7 @@ help:
 	@echo "make compat     one build of the library on every supported jax that this machine can have"
 	@echo "make bench      a handler's cost beside a C++ peer's, and the cost of compiling sixty"
 	@echo "make bench-kernels   the kernels' speed beside stock jaxlib's"
+	@echo "make wheel      the wheels of oxidax and oxidax-kernels, for manylinux_2_28, in target/wheel"
 	@echo "make soak       100,000 calls of the kernels from eight threads, on all cores and on one"
 	@echo "make clean      remove what was built; make distclean removes the environments too"
 
@@ -39,7 +40,7 @@ demo: toolchain
 	$(NEWEST) examples/rms_norm/demo.py
 
 .PHONY: test
-test: test-rust test-layout test-python
+test: test-rust test-layout test-python test-wheel
 	@echo "test: everything passed"
 
 .PHONY: test-rust
@@ -57,10 +58,24 @@ test-python: libraries
 	@set -e; for python in "$(OLDEST)" "$(NEWEST)"; do \
 	  echo "==> the Python tests and examples, with $$python"; \
 	  $$python -m pytest -q python/tests; \
-	  $(KERNELS) $$python -m pytest -q kernels/python/tests; \
 	  $(KERNELS) $$python bench/soak.py --calls 2000; \
 	  for demo in examples/*/demo.py; do $$python $$demo; done; \
 	done
+	@echo "==> the tests of the kernels, on the oldest jax"
+	$(KERNELS) $(OLDEST) -m pytest -q kernels/python/tests
+
+# The kernels as a user has them: the wheel, in an environment of its own, on the newest jax.
+.PHONY: test-wheel
+test-wheel: wheel
+	@$(ENVIRONMENTS) fresh target/wheel/env newest target/wheel/*.whl
+	target/wheel/env/bin/python -m pytest -q kernels/python/tests
+
+.PHONY: wheel
+wheel: toolchain openblas
+	@$(ENVIRONMENTS) prepare wheel
+	rm -rf target/wheel
+	$$($(ENVIRONMENTS) python wheel) -m build --wheel --no-isolation --outdir target/wheel python
+	$$($(ENVIRONMENTS) python wheel) kernels/python/tools/wheel.py target/wheel --glibc 2.28
 
 .PHONY: lint
 lint: toolchain openblas

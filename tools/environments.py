@@ -2,6 +2,7 @@
 
     environments.py prepare NAME...   make or refresh them; prints what it does, and nothing where nothing is to do
     environments.py python NAME       print an environment's interpreter
+    environments.py fresh DIR NAME WHEEL...   make a new one at DIR, with nothing but its pins and these wheels
     environments.py list              print every name, with the Python it would get here
 
 NAME is a pin file's stem (`jax-0.5.3`, `lint`), `newest` or `oldest` (the newest and oldest jax that a Python found
@@ -137,6 +138,14 @@ def run(*command):
         sys.exit(f"error: this step failed: {' '.join(str(word) for word in command)}")
 
 
+def pip(python, *arguments):
+    run(python, "-m", "pip", *arguments[:1], "-q", "--disable-pip-version-check", *arguments[1:])
+
+
+def install_pins(python, name):
+    pip(python, "install", "--no-deps", "--only-binary", ":all:", "-r", PINS / f"{name}.txt")
+
+
 def stamped(path, key):
     return path.exists() and path.read_text() == key
 
@@ -160,41 +169,29 @@ def prepare(name):
         system.say(f"{shown}: making the environment with {python}")
         run(python, "-m", "venv", "--clear", home)
         system.say(f"{shown}: installing the pinned packages")
-        run(
-            inside,
-            "-m",
-            "pip",
-            "install",
-            "-q",
-            "--disable-pip-version-check",
-            "--no-deps",
-            "--only-binary",
-            ":all:",
-            "-r",
-            PINS / f"{name}.txt",
-        )
-        run(inside, "-m", "pip", "check", "-q")
+        install_pins(inside, name)
+        pip(inside, "check")
         pins.write_text(key)
 
     metadata = PACKAGE / "pyproject.toml"
-    if name == "lint" or not metadata.exists():
+    if not name.startswith("jax-") or not metadata.exists():
         return
     key = digest(metadata.read_text())
     if not stamped(package, key):
         system.say(f"{shown}: installing the package oxidax in editable mode")
-        run(
-            inside,
-            "-m",
-            "pip",
-            "install",
-            "-q",
-            "--disable-pip-version-check",
-            "--no-deps",
-            "--no-build-isolation",
-            "--editable",
-            PACKAGE,
-        )
+        pip(inside, "install", "--no-deps", "--no-build-isolation", "--editable", PACKAGE)
         package.write_text(key)
+
+
+def fresh(home, name, wheels):
+    """Makes an environment as a user's, whatever was there before."""
+    python, inside = python_for(name), home / "bin" / "python"
+    require_venv(python, version_of(python))
+    system.say(f"{home}: a new environment for {', '.join(wheel.name for wheel in wheels)}")
+    run(python, "-m", "venv", "--clear", home)
+    install_pins(inside, name)
+    pip(inside, "install", "--no-index", *wheels)
+    pip(inside, "check")
 
 
 def main(arguments):
@@ -205,10 +202,12 @@ def main(arguments):
                 fcntl.flock(lock, fcntl.LOCK_EX)
                 for each in dict.fromkeys(each for name in names for each in resolve(name)):
                     prepare(each)
+        case ["fresh", home, name, *wheels] if wheels:
+            fresh(Path(home), resolve(name)[0], [Path(wheel) for wheel in wheels])
         case ["python", name]:
             print(place(resolve(name)[0]) / "bin" / "python")
         case ["list"]:
-            for name in [*jax_names(), "lint"]:
+            for name in [*jax_names(), "lint", "wheel"]:
                 found = (
                     f"{place(name).relative_to(ROOT)} from {python_for(name)}" if fitting(name) else "no Python for it"
                 )
