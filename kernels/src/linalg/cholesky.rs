@@ -13,6 +13,7 @@ use oxidax::prelude::*;
 
 use super::work::{group, threads};
 use crate::lapack::{Int, Lapack, Potrf, Uplo};
+use crate::small::LARGEST;
 
 /// Factorises in place: `a = l l^H`, or `a = u^H u`.
 ///
@@ -46,9 +47,9 @@ fn factorise<T: Lapack>(uplo: Uplo, n: usize, a: &mut [T], pool: ThreadPool, inf
     }
     let (elements, count) = (n * n, info.len());
     let pool = threads(pool, count as f64 * (n as f64).powi(3) / 3.0);
-    match T::SMALL.filter(|small| n <= small.potrf_up_to()) {
+    match T::SMALL.filter(|_| n <= LARGEST) {
         Some(small) => {
-            let group = group(elements);
+            let group = group(elements, small.lanes());
             let groups = a.chunks_mut(group * elements).zip(info.chunks_mut(group));
             pool.for_each(groups, |(a, info)| small.potrf(uplo, n, a, info));
         }

@@ -11,6 +11,7 @@ use oxidax::prelude::*;
 
 use super::work::{group, threads};
 use crate::lapack::{Getrf, Int, Lapack};
+use crate::small::LARGEST;
 
 /// Factorises in place: `p a = l u`.
 ///
@@ -51,9 +52,9 @@ fn factorise<T: Lapack>(
     }
     let (elements, k, count) = (m * n, m.min(n), info.len());
     let pool = threads(pool, count as f64 * elements as f64 * k as f64);
-    match T::SMALL.filter(|small| m.max(n) <= small.getrf_up_to()) {
+    match T::SMALL.filter(|_| m.max(n) <= LARGEST) {
         Some(small) => {
-            let group = group(elements);
+            let group = group(elements, small.lanes());
             let groups = a.chunks_mut(group * elements).zip(pivots.chunks_mut(group * k)).zip(info.chunks_mut(group));
             pool.for_each(groups, |((a, pivots), info)| small.getrf(m, n, a, pivots, info));
         }

@@ -23,7 +23,7 @@ pub(super) fn threads(pool: ThreadPool<'_>, flops: f64) -> ThreadPool<'_> {
     pool.at_most(1 + (flops / SHARE) as usize)
 }
 
-/// How many matrices of so many elements, at least one, a thread takes at a time.
-pub(super) fn group(elements: usize) -> usize {
-    (GROUP / elements).max(1)
+/// How many matrices of so many elements a thread takes at a time: full vectors of them.
+pub(super) fn group(elements: usize, lanes: usize) -> usize {
+    (GROUP / elements).max(1).next_multiple_of(lanes)
 }

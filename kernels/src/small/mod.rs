@@ -20,7 +20,7 @@ use crate::lapack::{Int, Lapack, Uplo};
 pub use getrf::getrf;
 pub use potrf::potrf;
 
-/// The largest size of a matrix.
+/// The largest size of a matrix: up to it, these kernels are faster than LAPACK's.
 pub const LARGEST: usize = 32;
 
 /// A scalar type that has such kernels: `f32` and `f64`.
@@ -31,12 +31,10 @@ impl Small for f64 {}
 
 /// The kernels of a type that has them, on the best instructions, for code that is generic over all of LAPACK's types.
 pub trait Kernels<T>: Sync {
-    /// [`Instructions::potrf_up_to`].
-    fn potrf_up_to(&self) -> usize;
+    /// How many matrices are factorised together.
+    fn lanes(&self) -> usize;
     /// [`potrf`].
     fn potrf(&self, uplo: Uplo, n: usize, a: &mut [T], info: &mut [Int]);
-    /// [`Instructions::getrf_up_to`].
-    fn getrf_up_to(&self) -> usize;
     /// [`getrf`].
     fn getrf(&self, m: usize, n: usize, a: &mut [T], pivots: &mut [Int], info: &mut [Int]);
 }
@@ -45,16 +43,12 @@ pub trait Kernels<T>: Sync {
 pub struct Best;
 
 impl<T: Small> Kernels<T> for Best {
-    fn potrf_up_to(&self) -> usize {
-        Instructions::best().potrf_up_to::<T>()
+    fn lanes(&self) -> usize {
+        Instructions::best().lanes::<T>()
     }
 
     fn potrf(&self, uplo: Uplo, n: usize, a: &mut [T], info: &mut [Int]) {
         potrf(Instructions::best(), uplo, n, a, info);
-    }
-
-    fn getrf_up_to(&self) -> usize {
-        Instructions::best().getrf_up_to::<T>()
     }
 
     fn getrf(&self, m: usize, n: usize, a: &mut [T], pivots: &mut [Int], info: &mut [Int]) {
@@ -65,8 +59,8 @@ impl<T: Small> Kernels<T> for Best {
 /// The vector of an instruction set.
 type Vector<S, T> = <T as SimdFloatElement>::Native<S>;
 
-/// The length of a buffer in which a column is longer by one than its matrix, for matrices of up to 8 rows and columns and
-/// for larger ones: at a distance of 2 KiB, elements of one row would meet in one place of the cache.
+/// The length of a buffer in which a column is longer by one than its matrix, for matrices of up to 8 and [`LARGEST`] rows
+/// and columns: at a distance of 2 KiB, elements of one row would meet in one place of the cache.
 const IN_LANES: [usize; 2] = [8 * 9, LARGEST * (LARGEST + 1)];
 
 /// The length of a buffer in which columns are filled up to whole vectors.
@@ -92,16 +86,6 @@ impl Instructions {
     /// The best ones: what to use.
     pub fn best() -> Self {
         Instructions(Level::new())
-    }
-
-    /// The largest `n` for which [`potrf`] of a batch is faster than LAPACK's.
-    pub fn potrf_up_to<T: Small>(self) -> usize {
-        LARGEST.min(4 * self.lanes::<T>())
-    }
-
-    /// The largest of `m` and `n` for which [`getrf`] of a batch is faster than LAPACK's.
-    pub fn getrf_up_to<T: Small>(self) -> usize {
-        LARGEST.min(8 * self.lanes::<T>())
     }
 
     /// How many matrices a vector holds.
