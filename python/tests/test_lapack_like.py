@@ -37,6 +37,12 @@ def test_columns_come_first_under_vmap(ops):
     np.testing.assert_array_equal(flat, np.swapaxes(moved, 1, 2).reshape(5, 12).T)
 
 
+def test_what_is_empty_is_not_transposed(ops):
+    for shape, columns_first in (((2, 3), True), ((0, 3), False), ((2, 3, 0), False), ((0, 3, 3), False)):
+        text = jax.jit(ops.triangle).lower(jnp.ones(shape)).as_text()
+        assert ("dense<[0, 1]>" in text or "dense<[1, 2, 0]>" in text) is columns_first
+
+
 def test_a_variant_is_given_by_name_or_by_what_travels(ops):
     a = jnp.asarray(matrices(np.float64, 3, 3))
     upper = ops.triangle(a, uplo="upper").a
