@@ -61,6 +61,11 @@ def test_a_wrong_variant_is_an_error_with_the_right_ones(ops):
         ops.extent(a, extent=0)
 
 
+def test_a_variant_is_shown_by_name(ops):
+    assert '(m, n) -> (m, if extent == "full" { m } else { n })' in repr(ops.extent)
+    assert 'q: f64 (..., m, if extent == "full" { m } else { n })' in ops.extent.__doc__
+
+
 def test_a_variant_chooses_a_shape(ops):
     a = jnp.ones((4, 2))
     assert ops.extent(a).shape == (4, 2)
