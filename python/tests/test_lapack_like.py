@@ -37,6 +37,12 @@ def test_columns_come_first_under_vmap(ops):
     np.testing.assert_array_equal(flat, np.swapaxes(moved, 1, 2).reshape(5, 12).T)
 
 
+def test_what_is_empty_is_not_transposed(ops):
+    for shape, columns_first in (((2, 3), True), ((0, 3), False), ((2, 3, 0), False), ((0, 3, 3), False)):
+        text = jax.jit(ops.triangle).lower(jnp.ones(shape)).as_text()
+        assert ("dense<[0, 1]>" in text or "dense<[1, 2, 0]>" in text) is columns_first
+
+
 def test_a_variant_is_given_by_name_or_by_what_travels(ops):
     a = jnp.asarray(matrices(np.float64, 3, 3))
     upper = ops.triangle(a, uplo="upper").a
@@ -53,6 +59,11 @@ def test_a_wrong_variant_is_an_error_with_the_right_ones(ops):
         assert f'attribute "uplo": expected "lower" or "upper", got {received}' in str(error.value)
     with pytest.raises(oxidax.SignatureError, match='expected "full" or "thin", got int 0'):
         ops.extent(a, extent=0)
+
+
+def test_a_variant_is_shown_by_name(ops):
+    assert '(m, n) -> (m, if extent == "full" { m } else { n })' in repr(ops.extent)
+    assert 'q: f64 (..., m, if extent == "full" { m } else { n })' in ops.extent.__doc__
 
 
 def test_a_variant_chooses_a_shape(ops):

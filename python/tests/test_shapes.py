@@ -54,10 +54,13 @@ def test_expressions_without_value(expr):
         (["*", 2, ["+", M, N]], "2 * (m + n)"),
         (["-", M, ["-", N, 1]], "m - (n - 1)"),
         (["if", ["and", [">", M, 0], ["not", A]], M, ["min", M, N]], "if m > 0 && !a { m } else { min(m, n) }"),
+        (["if", A, M, ["if", ["<", M, N], N, 0]], "if a { m } else if m < n { n } else { 0 }"),
+        (["if", ["==", ["attr", "mode"], 2], 2, M], 'if mode == "thin" { 2 } else { m }'),
+        (["or", ["!=", 1, ["attr", "mode"]], ["==", A, 2]], '"full" != mode || a == 2'),
     ],
 )
 def test_expressions_are_shown_as_written(expr, text):
-    assert show(expr) == text
+    assert show(expr, {"mode": {1: "full", 2: "thin"}}) == text
 
 
 def test_batch_axes_broadcast_as_in_numpy():

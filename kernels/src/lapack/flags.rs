@@ -36,6 +36,18 @@ pub enum Eigenvectors {
     Skip = b'N',
 }
 
+/// Which form of a matrix is meant.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, FfiAttr)]
+#[repr(u8)]
+pub enum Transpose {
+    /// The matrix itself.
+    No = b'N',
+    /// Its transpose.
+    Plain = b'T',
+    /// Its conjugate transpose.
+    Adjoint = b'C',
+}
+
 /// The letter as Fortran takes it.
 pub(super) trait Letter {
     fn letter(self) -> c_char;
@@ -52,4 +64,4 @@ macro_rules! letters {
     };
 }
 
-letters! { Uplo SvdJob Eigenvectors }
+letters! { Uplo SvdJob Eigenvectors Transpose }

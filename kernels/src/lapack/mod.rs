@@ -12,6 +12,7 @@
 //! | singular values and vectors, by halves | `gesdd` | [`Gesdd`] |
 //! | singular values and vectors, by QR | `gesvd` | [`Gesvd`] |
 //! | eigenvalues and vectors | `geev` | [`Geev`] |
+//! | solution of a triangular system | `trtrs` | [`Trtrs`] |
 //!
 //! Each type is made for one shape, which checks the sizes (`new`), says how much work memory it takes (`workspace`), and
 //! then runs on any number of matrices (`run`), from any number of threads. The result is LAPACK's `info`: 0 for success,
@@ -34,9 +35,10 @@ mod potrf;
 mod routines;
 mod scalar;
 mod sizes;
+mod trtrs;
 mod workspace;
 
-pub use flags::{Eigenvectors, SvdJob, Uplo};
+pub use flags::{Eigenvectors, SvdJob, Transpose, Uplo};
 pub use geev::Geev;
 pub use geqrf::Geqrf;
 pub use gesdd::Gesdd;
@@ -47,4 +49,5 @@ pub use orgqr::Orgqr;
 pub use potrf::Potrf;
 pub use routines::{Int, Routines};
 pub use scalar::Lapack;
+pub use trtrs::Trtrs;
 pub use workspace::{Lengths, OwnedWorkspace, Workspace};

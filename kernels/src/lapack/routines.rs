@@ -156,6 +156,8 @@ routines! {
         geqrf = sgeqrf_ dgeqrf_ cgeqrf_ zgeqrf_ (Size, Size, Out<E>, Size, Out<E>, Out<E>, Size, Out<Int>);
         // m, n, k, a, lda, tau, work, lwork, info
         orgqr = sorgqr_ dorgqr_ cungqr_ zungqr_ (Size, Size, Size, Out<E>, Size, In<E>, Out<E>, Size, Out<Int>);
+        // uplo, trans, diag, n, nrhs, a, lda, b, ldb, info
+        trtrs = strtrs_ dtrtrs_ ctrtrs_ ztrtrs_ (Flag, Flag, Flag, Size, Size, In<E>, Size, Out<E>, Size, Out<Int>);
     }
 
     two signatures {

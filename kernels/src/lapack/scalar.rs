@@ -30,6 +30,8 @@ pub trait Lapack: Scalar + Number<Real = Self::RealPart> {
     fn is_finite(self) -> bool;
     /// The real part.
     fn re(self) -> Self::RealPart;
+    /// The complex conjugate: itself for a real type.
+    fn conj(self) -> Self;
     /// A complex number of its parts.
     fn complex(re: Self::RealPart, im: Self::RealPart) -> Self::ComplexOf;
     /// The routines of this type in a library.
@@ -37,7 +39,10 @@ pub trait Lapack: Scalar + Number<Real = Self::RealPart> {
 }
 
 macro_rules! scalars {
-    ($($letter:ident $scalar:ty, $real:ty, $complex:literal, $nan:expr, $small:expr, |$x:ident| $finite:expr, $re:expr;)*) => {
+    ($(
+        $letter:ident $scalar:ty, $real:ty, $complex:literal, $nan:expr, $small:expr,
+        |$x:ident| $finite:expr, $re:expr, $conj:expr;
+    )*) => {
         $(impl Lapack for $scalar {
             type RealPart = $real;
             type ComplexOf = Complex<$real>;
@@ -58,6 +63,12 @@ macro_rules! scalars {
             }
 
             #[inline(always)]
+            fn conj(self) -> Self {
+                let $x = self;
+                $conj
+            }
+
+            #[inline(always)]
             fn complex(re: $real, im: $real) -> Complex<$real> {
                 Complex::new(re, im)
             }
@@ -71,11 +82,16 @@ macro_rules! scalars {
 }
 
 scalars! {
-    // letter, type, real part, complex?, not a number, small kernels, finite?, the real part
-    s f32, f32, false, f32::NAN, Some(&Best), |x| x.is_finite(), x;
-    d f64, f64, false, f64::NAN, Some(&Best), |x| x.is_finite(), x;
-    c Complex<f32>, f32, true, Complex::new(f32::NAN, f32::NAN), None, |x| x.re.is_finite() & x.im.is_finite(), x.re;
-    z Complex<f64>, f64, true, Complex::new(f64::NAN, f64::NAN), None, |x| x.re.is_finite() & x.im.is_finite(), x.re;
+    // letter, type, real part, complex?, not a number, small kernels
+    //     finite?, the real part, the conjugate
+    s f32, f32, false, f32::NAN, Some(&Best),
+        |x| x.is_finite(), x, x;
+    d f64, f64, false, f64::NAN, Some(&Best),
+        |x| x.is_finite(), x, x;
+    c Complex<f32>, f32, true, Complex::new(f32::NAN, f32::NAN), None,
+        |x| x.re.is_finite() & x.im.is_finite(), x.re, Complex::conj(&x);
+    z Complex<f64>, f64, true, Complex::new(f64::NAN, f64::NAN), None,
+        |x| x.re.is_finite() & x.im.is_finite(), x.re, Complex::conj(&x);
 }
 
 /// Whether every element is finite.

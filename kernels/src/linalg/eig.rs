@@ -1,6 +1,7 @@
-//! Eigenvalues and eigenvectors of a general matrix, jaxlib's `lapack_?geev_ffi`.
+//! Eigenvalues and eigenvectors of a general matrix: the operations `eig` and `eigvals`, and jaxlib's
+//! `lapack_?geev_ffi`.
 //!
-//! | | |
+//! | `geev` | |
 //! |---|---|
 //! | operand | `a` (n, n), columns first |
 //! | attributes | `compute_left`, `compute_right`: u8, `V` for vectors or `N` |
@@ -15,6 +16,48 @@ use oxidax::prelude::*;
 
 use super::work::workspace;
 use crate::lapack::{Eigenvectors, Geev, Lapack};
+
+/// The eigenvalues and right eigenvectors of a square matrix: `a @ v = v @ diag(w)`.
+///
+/// Both are complex, for real matrices too, whose values come as themselves or in conjugate pairs. Eigenvectors are the
+/// columns of `v`, of norm 1, and those of a defective matrix are not independent. Values are in no particular order.
+///
+/// A matrix that is not finite, or on which the iteration does not converge, gives NaN in both results.
+///
+/// # Errors
+///
+/// INVALID_ARGUMENT if the matrix is too large for LAPACK's integers, RESOURCE_EXHAUSTED without memory to work in.
+#[ffi_handler(dtypes(T = [f32, f64, Complex<f32>, Complex<f64>]), batch = parallel)]
+pub fn eig<T: Lapack>(
+    #[shape(n, n)] a: ColMajor<&[T]>,
+    #[dim] n: usize,
+    scratch: Scratch,
+    #[shape(n)] w: &mut [T::ComplexOf],
+    #[shape(n, n)] mut v: ColMajor<&mut [T::ComplexOf]>,
+) -> Result<(), Error> {
+    let geev = Geev::<T>::new(Eigenvectors::Skip, Eigenvectors::Compute, n)?;
+    geev.run(&a, w, &mut [], &mut v, workspace(scratch, geev.workspace())?);
+    Ok(())
+}
+
+/// The eigenvalues of a square matrix: complex, in no particular order.
+///
+/// A matrix that is not finite, or on which the iteration does not converge, gives NaN.
+///
+/// # Errors
+///
+/// INVALID_ARGUMENT if the matrix is too large for LAPACK's integers, RESOURCE_EXHAUSTED without memory to work in.
+#[ffi_handler(dtypes(T = [f32, f64, Complex<f32>, Complex<f64>]), batch = parallel)]
+pub fn eigvals<T: Lapack>(
+    #[shape(n, n)] a: ColMajor<&[T]>,
+    #[dim] n: usize,
+    scratch: Scratch,
+    #[shape(n)] w: &mut [T::ComplexOf],
+) -> Result<(), Error> {
+    let geev = Geev::<T>::new(Eigenvectors::Skip, Eigenvectors::Skip, n)?;
+    geev.run(&a, w, &mut [], &mut [], workspace(scratch, geev.workspace())?);
+    Ok(())
+}
 
 /// Decomposes a real matrix; eigenvalues in two parts.
 ///

@@ -1,6 +1,6 @@
-//! The LU factors with partial pivoting, jaxlib's `lapack_?getrf_ffi`.
+//! The LU factors with partial pivoting: the operation `lu`, and jaxlib's `lapack_?getrf_ffi`.
 //!
-//! | | |
+//! | `getrf` | |
 //! |---|---|
 //! | operand | `a` (m, n), columns first |
 //! | results | `a` factorised in place; `ipiv` s32 (min(m, n)), counted from 1; `info` s32 |
@@ -9,9 +9,38 @@
 
 use oxidax::prelude::*;
 
+use super::lu_pivots_to_permutation;
 use super::work::{group, threads};
 use crate::lapack::{Getrf, Int, Lapack};
 use crate::small::LARGEST;
+
+/// The LU factors of a matrix, with partial pivoting: `a[permutation] = l @ u`.
+///
+/// `lu` holds both factors: `u` on and above the diagonal, and below it `l`, whose diagonal of ones is not stored.
+/// `pivots`, counted from 0, says that row `i` was swapped with row `pivots[i]`, in order; `permutation` is the same as
+/// one permutation of the rows.
+///
+/// A singular matrix has factors too, with a zero on the diagonal of `u`. NaN and infinities propagate as in IEEE
+/// arithmetic; pivots are rows of the matrix then, too.
+///
+/// # Errors
+///
+/// INVALID_ARGUMENT if the matrix is too large for LAPACK's integers.
+#[ffi_handler(dtypes(T = [f32, f64, Complex<f32>, Complex<f64>]), batch = parallel)]
+pub fn lu<T: Lapack>(
+    #[shape(m, n)] a: ColMajor<&[T]>,
+    #[dim] m: usize,
+    #[dim] n: usize,
+    #[shape(m, n)] mut lu: ColMajor<&mut [T]>,
+    #[shape(min(m, n))] pivots: &mut [i32],
+    #[shape(m)] permutation: &mut [i32],
+) -> Result<(), Error> {
+    let getrf = Getrf::new(m, n)?;
+    lu.copy_from_slice(&a);
+    getrf.run(&mut lu, pivots);
+    pivots.iter_mut().for_each(|pivot| *pivot -= 1);
+    lu_pivots_to_permutation(pivots, m as i64, permutation)
+}
 
 /// Factorises in place: `p a = l u`.
 ///

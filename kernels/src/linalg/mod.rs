@@ -1,10 +1,21 @@
-//! Dense linear algebra, one operation a file: its contract, and the handlers that take the place of jaxlib's.
+//! Dense linear algebra, one decomposition a file: operations of our own, and the handlers in the place of jaxlib's.
 //!
-//! A handler is thin: it makes the routine of [`lapack`](crate::lapack) for the shape of the call, lends it scratch memory,
-//! and passes on LAPACK's `info`. What JAX makes of it (NaN for a matrix that failed) is in JAX's own lowering.
+//! | operation | results | derivatives |
+//! |---|---|---|
+//! | [`cholesky`](cholesky::cholesky) | the factor | forward and reverse mode |
+//! | [`lu`](lu::lu) | `lu`, `pivots`, `permutation` | none |
+//! | [`lu_pivots_to_permutation`] | the permutation | none: integers |
+//! | [`qr`](qr::qr) | `q`, `r` | none |
+//! | [`svd`](svd::svd), [`svdvals`](svd::svdvals) | `u`, `s`, `vh`; `s` | none |
+//! | [`eig`](eig::eig), [`eigvals`](eig::eigvals) | `w`, `v`; `w` | none |
+//!
+//! A handler is thin: it makes the routine of [`lapack`](crate::lapack) for the shape of the call, and lends it scratch
+//! memory. An operation writes NaN for a matrix on which the routine fails. A handler in the place of jaxlib's passes on
+//! LAPACK's `info`; what JAX makes of it is in JAX's own lowering.
 #![forbid(unsafe_code)]
 
 pub mod cholesky;
+pub mod cholesky_derivatives;
 pub mod eig;
 pub mod lu;
 pub mod lu_pivots_to_permutation;

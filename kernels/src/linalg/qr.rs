@@ -1,5 +1,5 @@
-//! QR factors by Householder reflectors, and the orthonormal matrix that reflectors make: jaxlib's `lapack_?geqrf_ffi`,
-//! `lapack_{s,d}orgqr_ffi` and `lapack_{c,z}ungqr_ffi`.
+//! QR factors by Householder reflectors: the operation `qr`, and jaxlib's `lapack_?geqrf_ffi`, `lapack_{s,d}orgqr_ffi`
+//! and `lapack_{c,z}ungqr_ffi`.
 //!
 //! | `geqrf` | |
 //! |---|---|
@@ -17,6 +17,58 @@ use oxidax::prelude::*;
 
 use super::work::workspace;
 use crate::lapack::{Geqrf, Lapack, Orgqr};
+
+/// How much of the factors is wanted, with `k = min(m, n)`: NumPy's names.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, FfiAttr)]
+pub enum Mode {
+    /// `q` is `m x k`, `r` is `k x n`.
+    Reduced,
+    /// `q` is `m x m`, `r` is `m x n`.
+    Complete,
+    /// `q` has no columns, `r` is `k x n`.
+    R,
+}
+
+/// The QR factors of a matrix: `a = q @ r` with orthonormal columns in `q` and an upper triangular `r`.
+///
+/// With `k = min(m, n)`: `mode="reduced"` gives `k` columns of `q` and rows of `r`, `mode="complete"` gives `m`, and
+/// `mode="r"` gives `k` rows of `r` and a `q` without columns, which saves the time for it. The diagonal of `r` may be
+/// negative. NaN and infinities propagate as in IEEE arithmetic.
+///
+/// # Errors
+///
+/// INVALID_ARGUMENT if the matrix is too large for LAPACK's integers, RESOURCE_EXHAUSTED without memory to work in.
+#[ffi_handler(dtypes(T = [f32, f64, Complex<f32>, Complex<f64>]), batch = parallel)]
+pub fn qr<T: Lapack>(
+    #[shape(m, n)] a: ColMajor<&[T]>,
+    #[attr(default = Mode::Reduced)] mode: Mode,
+    #[dim] m: usize,
+    #[dim] n: usize,
+    scratch: Scratch,
+    #[shape(m, if mode == Mode::R { 0 } else if mode == Mode::Complete { m } else { min(m, n) })] q: ColMajor<&mut [T]>,
+    #[shape(if mode == Mode::Complete { m } else { min(m, n) }, n)] mut r: ColMajor<&mut [T]>,
+) -> Result<(), Error> {
+    let (mut q, geqrf, k) = (q, Geqrf::new(m, n)?, m.min(n));
+    let (packed, tau) = (scratch.take(m * n)?, scratch.take(k)?);
+    packed.copy_from_slice(&a);
+    geqrf.run(packed, tau, workspace(scratch, geqrf.workspace())?);
+    let rows = if mode == Mode::Complete { m } else { k };
+    r.fill(T::zero());
+    // Without rows, neither has columns to go through.
+    for (j, (r, packed)) in r.chunks_exact_mut(rows.max(1)).zip(packed.chunks_exact(m.max(1))).enumerate() {
+        let filled = rows.min(j + 1);
+        r[..filled].copy_from_slice(&packed[..filled]);
+    }
+    if mode == Mode::R {
+        return Ok(());
+    }
+    // Columns without a reflector are those that complete the basis: LAPACK does not read them.
+    let orgqr = Orgqr::new(m, rows, k)?;
+    q[..m * k].copy_from_slice(&packed[..m * k]);
+    q[m * k..].fill(T::zero());
+    orgqr.run(&mut q, tau, workspace(scratch, orgqr.workspace())?);
+    Ok(())
+}
 
 /// Factorises in place: `a = q r`.
 ///

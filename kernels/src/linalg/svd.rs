@@ -1,6 +1,7 @@
-//! Singular values and vectors by divide and conquer, jaxlib's `lapack_?gesdd_ffi`.
+//! Singular values and vectors by divide and conquer: the operations `svd` and `svdvals`, and jaxlib's
+//! `lapack_?gesdd_ffi`.
 //!
-//! | | |
+//! | `gesdd` | |
 //! |---|---|
 //! | operand | `a` (m, n), columns first |
 //! | attribute | `mode`: u8, `A` for all vectors, `S` for the first min(m, n), `N` for none |
@@ -16,6 +17,68 @@ use oxidax::prelude::*;
 
 use super::work::workspace;
 use crate::lapack::{Gesdd, Lapack, SvdJob};
+
+/// The singular value decomposition of a matrix: `a = u @ diag(s) @ vh`.
+///
+/// The singular values `s` are real, and in descending order; `u` has orthonormal columns and `vh` orthonormal rows.
+/// With `full_matrices=False`, `u` has `min(m, n)` columns and `vh` as many rows, those that belong to singular values.
+///
+/// A matrix that is not finite, or on which neither of LAPACK's algorithms converges, gives NaN in every result.
+///
+/// # Errors
+///
+/// INVALID_ARGUMENT if the matrix or the work memory is too large for LAPACK's integers, RESOURCE_EXHAUSTED without
+/// memory to work in.
+#[expect(clippy::too_many_arguments, reason = "three results of one matrix")]
+#[ffi_handler(dtypes(T = [f32, f64, Complex<f32>, Complex<f64>]), batch = parallel)]
+pub fn svd<T: Lapack>(
+    #[shape(m, n)] a: &[T],
+    #[attr(default = true)] full_matrices: bool,
+    #[dim] m: usize,
+    #[dim] n: usize,
+    scratch: Scratch,
+    #[shape(m, if full_matrices { m } else { min(m, n) })] u: &mut [T],
+    #[shape(min(m, n))] s: &mut [T::RealPart],
+    #[shape(if full_matrices { n } else { min(m, n) }, n)] vh: &mut [T],
+) -> Result<(), Error> {
+    let job = if full_matrices { SvdJob::All } else { SvdJob::Some };
+    decompose(job, [m, n], a, scratch, u, s, vh)
+}
+
+/// The singular values of a matrix, real and in descending order.
+///
+/// A matrix that is not finite, or on which neither of LAPACK's algorithms converges, gives NaN.
+///
+/// # Errors
+///
+/// INVALID_ARGUMENT if the matrix is too large for LAPACK's integers, RESOURCE_EXHAUSTED without memory to work in.
+#[ffi_handler(dtypes(T = [f32, f64, Complex<f32>, Complex<f64>]), batch = parallel)]
+pub fn svdvals<T: Lapack>(
+    #[shape(m, n)] a: &[T],
+    #[dim] m: usize,
+    #[dim] n: usize,
+    scratch: Scratch,
+    #[shape(min(m, n))] s: &mut [T::RealPart],
+) -> Result<(), Error> {
+    decompose(SvdJob::None, [m, n], a, scratch, &mut [], s, &mut [])
+}
+
+/// Decomposes a matrix of rows, which LAPACK reads as the transpose: `a^T = vh^T diag(s) u^T`.
+fn decompose<T: Lapack>(
+    job: SvdJob,
+    [m, n]: [usize; 2],
+    a: &[T],
+    scratch: Scratch<'_>,
+    u: &mut [T],
+    s: &mut [T::RealPart],
+    vh: &mut [T],
+) -> Result<(), Error> {
+    let gesdd = Gesdd::new(job, n, m)?;
+    let copy = scratch.take(a.len())?;
+    copy.copy_from_slice(a);
+    gesdd.run(copy, s, vh, u, workspace(scratch, gesdd.workspace())?);
+    Ok(())
+}
 
 /// Decomposes `a = u diag(s) vt`.
 ///

@@ -1,6 +1,6 @@
 //! Factorisations without iteration: residuals over types and shapes, and info.
 
-use oxidax_kernels::lapack::{Geqrf, Getrf, Int, Lapack, Orgqr, OwnedWorkspace, Potrf, Uplo};
+use oxidax_kernels::lapack::{Geqrf, Getrf, Int, Lapack, Orgqr, OwnedWorkspace, Potrf, Transpose, Trtrs, Uplo};
 
 use crate::for_each_scalar;
 use crate::sample::{Matrix, Random, SHAPES, Sample, Wide, all_nan, bits, within};
@@ -188,6 +188,44 @@ fn direct_routines_let_nan_through() {
     fn test<T: Sample>() {
         let (qr, tau) = factorise(3, 3, &[T::NAN; 9]);
         assert!(all_nan(&qr[6..7]) && !tau[0].is_finite());
+    }
+    for_each_scalar!(test);
+}
+
+#[test]
+fn triangular_systems_are_solved_from_one_triangle() {
+    fn test<T: Sample>() {
+        for (&n, uplo) in ORDERS.iter().flat_map(|n| [(n, Uplo::Lower), (n, Uplo::Upper)]) {
+            for transpose in [Transpose::No, Transpose::Plain, Transpose::Adjoint] {
+                let mut random = Random::new(n + 1);
+                let (full, b) = (random.definite::<T>(n), random.matrix::<T>(n, n));
+                let triangle = |outside: T| -> Vec<T> {
+                    (0..n * n).map(|x| if is_wanted(uplo, x % n, x / n) { full[x] } else { outside }).collect()
+                };
+                let mut x = b.clone();
+                assert_eq!(Trtrs::new(uplo, transpose, n).unwrap().run(&triangle(T::NAN), &mut x), 0);
+                let a = Matrix::of(n, n, &triangle(T::zero()));
+                let a = match transpose {
+                    Transpose::No => a,
+                    Transpose::Plain => a.adjoint().map(|_, _, x| x.conj()),
+                    Transpose::Adjoint => a.adjoint(),
+                };
+                let product = a.times(&Matrix::of(n, n, &x));
+                within(4.0, product.distance::<T>(&Matrix::of(n, n, &b)), (uplo, transpose, n));
+            }
+        }
+    }
+    for_each_scalar!(test);
+}
+
+#[test]
+fn a_singular_triangle_leaves_the_right_hand_sides() {
+    fn test<T: Sample>() {
+        let a = [1.0, 0.0, 3.0, 0.0].map(|x| T::of(x, 0.0));
+        let mut b = [1.0, 2.0, 3.0, 4.0].map(|x| T::of(x, 0.0));
+        let before = b;
+        assert_eq!(Trtrs::new(Uplo::Upper, Transpose::No, 2).unwrap().run(&a, &mut b), 2);
+        assert_eq!(b, before);
     }
     for_each_scalar!(test);
 }

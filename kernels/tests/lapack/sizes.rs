@@ -1,7 +1,9 @@
 //! Sizes beyond LAPACK's 32-bit integers are refused by name and number, before anything is allocated.
 
 use oxidax::{Complex, Error, ErrorCode};
-use oxidax_kernels::lapack::{Eigenvectors, Geev, Geqrf, Gesdd, Gesvd, Getrf, Orgqr, Potrf, SvdJob, Uplo};
+use oxidax_kernels::lapack::{
+    Eigenvectors, Geev, Geqrf, Gesdd, Gesvd, Getrf, Orgqr, Potrf, SvdJob, Transpose, Trtrs, Uplo,
+};
 
 #[track_caller]
 fn refused<X>(outcome: Result<X, Error>, message: &str) {
@@ -19,6 +21,7 @@ fn a_size_that_does_not_fit_is_named() {
     refused(Orgqr::<f64>::new(n, 1, 1), "orgqr: m = 2147483648");
     refused(Gesdd::<f64>::new(SvdJob::None, n, 1), "gesdd: m = 2147483648");
     refused(Geev::<f64>::new(Eigenvectors::Skip, Eigenvectors::Skip, n), "geev: n = 2147483648");
+    refused(Trtrs::<f64>::new(Uplo::Lower, Transpose::No, n), "trtrs: n = 2147483648");
     assert!(Potrf::<f32>::new(Uplo::Lower, n - 1).is_ok());
 }
 

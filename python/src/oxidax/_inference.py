@@ -20,7 +20,6 @@ from oxidax._shapes import (
     evaluate,
     is_symbolic,
     names,
-    show,
 )
 
 Shape = tuple[Size, ...]
@@ -48,7 +47,7 @@ def show_shape(shape: Shape) -> str:
 
 def show_rule(definition: Definition, buffer: Buffer) -> str:
     """The declared shape of a buffer, with `...` for the batch axes."""
-    axes = [show(axis) for axis in buffer.shape]
+    axes = [definition.show(axis) for axis in buffer.shape]
     return f"({', '.join(axes if definition.batch == 'none' else ['...', *axes])})"
 
 
@@ -124,12 +123,12 @@ def _check_axes(
             try:
                 size = evaluate(expr, out.dims, attributes)
             except ShapeError as error:
-                out.mistakes.append(f"{label(index, buffer)}: {show(expr)}: {error}")
+                out.mistakes.append(f"{label(index, buffer)}: {definition.show(expr)}: {error}")
                 continue
             except Undecided:
                 continue
             if differ(size, shape[axis]):
-                text = show(expr) if isinstance(expr, int) else f"{show(expr)} = {size}"
+                text = definition.show(expr) if isinstance(expr, int) else f"{definition.show(expr)} = {size}"
                 out.mistakes.append(
                     f"{label(index, buffer)}: expected {text} in axis {axis}, got {shape[axis]} in shape "
                     f"{show_shape(shape)}"
@@ -159,10 +158,10 @@ def _check_requirements(definition: Definition, attributes: Mapping[str, Any], o
         try:
             if not evaluate(condition, out.dims, attributes):
                 used = [f"{dim} = {out.dims[dim]}" for dim in dict.fromkeys(names(condition, "dim"))]
-                used += [f"{a} = {attributes[a]}" for a in dict.fromkeys(names(condition, "attr"))]
-                out.mistakes.append(f"{message} (requires {show(condition)}, got {', '.join(used)})")
+                used += [definition.show_attribute(a, attributes[a]) for a in dict.fromkeys(names(condition, "attr"))]
+                out.mistakes.append(f"{message} (requires {definition.show(condition)}, got {', '.join(used)})")
         except ShapeError as error:
-            out.mistakes.append(f"{message} (requires {show(condition)}: {error})")
+            out.mistakes.append(f"{message} (requires {definition.show(condition)}: {error})")
         except Undecided:
             pass  # left to the handler
 
@@ -174,15 +173,15 @@ def _infer_results(definition: Definition, attributes: Mapping[str, Any], out: I
             try:
                 size = evaluate(expr, out.dims, attributes)
             except ShapeError as error:
-                out.mistakes.append(f'result "{buffer.name}": {show(expr)}: {error}')
+                out.mistakes.append(f'result "{buffer.name}": {definition.show(expr)}: {error}')
                 continue
             except Undecided:
                 out.mistakes.append(
-                    f'result "{buffer.name}": {show(expr)} depends on a comparison that the symbolic dims do not '
-                    "decide: add a constraint to jax.export.symbolic_shape"
+                    f'result "{buffer.name}": {definition.show(expr)} depends on a comparison that the symbolic dims '
+                    "do not decide: add a constraint to jax.export.symbolic_shape"
                 )
                 continue
             if not is_symbolic(size) and size < 0:
-                out.mistakes.append(f'result "{buffer.name}": {show(expr)} = {size} is negative')
+                out.mistakes.append(f'result "{buffer.name}": {definition.show(expr)} = {size} is negative')
             shape.append(size)
         out.results.append((*out.batch, *shape))

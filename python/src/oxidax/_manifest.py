@@ -11,7 +11,7 @@ from typing import Any
 from oxidax._attributes import AttributeSpec, default_value
 from oxidax._dtypes import NUMPY
 from oxidax._errors import LoadError
-from oxidax._shapes import Expr, bare_dim, names
+from oxidax._shapes import Expr, bare_dim, names, show
 from oxidax._shared_object import damaged
 
 
@@ -81,6 +81,20 @@ class Definition:
     def layouts(self) -> tuple[tuple[bool, ...], tuple[bool, ...]]:
         """Whether columns come first, for each operand and for each result."""
         return tuple(b.col_major for b in self.arguments), tuple(b.col_major for b in self.results)
+
+    @cached_property
+    def _variants(self) -> dict[str, dict[int, str]]:
+        specs = self.instances[0].attributes
+        return {name: {number: variant for variant, number in spec.variants} for name, spec in specs.items()}
+
+    def show(self, expr: Expr) -> str:
+        """An expression as its author wrote it, with the names of variants."""
+        return show(expr, self._variants)
+
+    def show_attribute(self, name: str, value: Any) -> str:
+        """An attribute as it is in shapes, with the name of a variant."""
+        variant = self._variants.get(name, {}).get(value)
+        return f"{name} = {value if variant is None else repr(variant)}"
 
     @cached_property
     def dim_keywords(self) -> tuple[str, ...]:

@@ -20,7 +20,6 @@ from oxidax._handlers import Handler
 from oxidax._inference import show_rule
 from oxidax._manifest import Definition
 from oxidax._primitive import bind, lowering, make_primitive, remember, spread_inouts
-from oxidax._shapes import show
 
 
 class Operation:
@@ -136,7 +135,7 @@ class Operation:
 
     def __repr__(self) -> str:
         d = self.definition
-        rule = f"{', '.join(_core(b) for b in d.arguments)} -> {', '.join(_core(b) for b in d.results)}"
+        rule = f"{', '.join(_core(d, b) for b in d.arguments)} -> {', '.join(_core(d, b) for b in d.results)}"
         return (
             f"<oxidax operation {self.__name__}{self.__signature__}: {rule}, batch = {d.batch}, "
             f"{' and '.join(self.platforms)}>"
@@ -209,8 +208,8 @@ def _signature(definition: Definition) -> inspect.Signature:
     return inspect.Signature(parameters)
 
 
-def _core(buffer: Any) -> str:
-    return f"({', '.join(map(show, buffer.shape))})"
+def _core(definition: Definition, buffer: Any) -> str:
+    return f"({', '.join(map(definition.show, buffer.shape))})"
 
 
 def _doc(operation: Operation) -> str:
@@ -247,7 +246,7 @@ def _doc(operation: Operation) -> str:
         "whole": "Leading axes are batch axes: they broadcast as in NumPy, and the handler gets them all at once.",
         "none": "It takes no batch axes and has no jax.vmap.",
     }[d.batch]
-    requires = [f"    {show(condition)}: {message}" for condition, message in d.require]
+    requires = [f"    {d.show(condition)}: {message}" for condition, message in d.require]
     rules = [f"vjp ({d.vjp.bwd})"] if d.vjp else []
     rules += [f"jvp ({d.jvp})"] if d.jvp else []
     return "\n".join(

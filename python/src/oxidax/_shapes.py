@@ -164,24 +164,39 @@ _PRECEDENCE = {
 }  # fmt: skip
 
 
-def show(expr: Expr, outer: int = 0) -> str:
-    """An expression as its author wrote it."""
-    if isinstance(expr, int):
+Variants = Mapping[str, Mapping[int, str]]  # of each attribute that is an enum: value to name
+
+
+def show(expr: Expr, variants: Variants = {}, outer: int = 0) -> str:  # noqa: B006 (it is only read)
+    """An expression as its author wrote it, and what an enum is compared with as callers write it."""
+    if isinstance(expr, (int, str)):
         return str(expr)
     operator, *operands = expr
     if operator in ("dim", "attr"):
         return str(operands[0])
     if operator == "not":
-        return f"!{show(operands[0], 6)}"
+        return f"!{show(operands[0], variants, 6)}"
     if operator == "if":
-        condition, yes, no = map(show, operands)
-        return f"if {condition} {{ {yes} }} else {{ {no} }}"
+        condition, yes, no = (show(operand, variants) for operand in operands)
+        chained = isinstance(operands[2], list) and operands[2][0] == "if"
+        return f"if {condition} {{ {yes} }} else {no if chained else f'{{ {no} }}'}"
     if operator in ("min", "max"):
-        return f"{operator}({show(operands[0])}, {show(operands[1])})"
+        return f"{operator}({show(operands[0], variants)}, {show(operands[1], variants)})"
     inner = _PRECEDENCE[operator]
     word = {"and": "&&", "or": "||"}.get(operator, operator)
-    text = f"{show(operands[0], inner)} {word} {show(operands[1], inner + 1)}"
+    if operator in ("==", "!="):
+        a, b = operands
+        operands = [_named(a, b, variants), _named(b, a, variants)]
+    text = f"{show(operands[0], variants, inner)} {word} {show(operands[1], variants, inner + 1)}"
     return f"({text})" if inner < outer else text
+
+
+def _named(expr: Expr, other: Expr, variants: Variants) -> Expr:
+    """A number that is compared with an enum as the name of the variant; all else as it is."""
+    if isinstance(expr, int) and isinstance(other, list) and other[0] == "attr":
+        names = variants.get(other[1], {})
+        return f'"{names[expr]}"' if expr in names else expr
+    return expr
 
 
 def bare_dim(expr: Expr) -> str | None:
