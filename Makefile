@@ -108,7 +108,7 @@ bench: toolchain
 .PHONY: bench-kernels
 bench-kernels: libraries
 	@$(ENVIRONMENTS) prepare newest
-	$(NEWEST) bench/kernels.py
+	$(KERNELS) $(NEWEST) bench/kernels.py
 
 .PHONY: soak
 soak: libraries

@@ -2,7 +2,8 @@
 
 Processes take turns at each cell: stock jaxlib, stock once more, ours, and stock with one BLAS thread. A target is
 called through `jax.ffi.ffi_call`, with `--end-to-end` through `jax.lax.linalg`, without `OPENBLAS_*` in the
-environment. Prints a row a cell: medians over the rounds, ratios of speed (above 1: faster than stock), and the bars:
+environment; ours are those of the package `oxidax_kernels`. Prints a row a cell: medians over the rounds, ratios of
+speed (above 1: faster than stock), and the bars:
 
 - batches from 16x16 to 128x128: 85% of twice the stock one-thread speed, and never slower than stock;
 - `geqrf` with `orgqr` of 100 x 128x128: 6 times stock;
@@ -21,8 +22,6 @@ import sys
 import time
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
-LIBRARY = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "release" / "liboxidax_kernels.so"
 
 BATCHES = [(10_000, 4), (10_000, 8), (2_000, 16), (1_000, 32), (100, 64), (100, 128)]
 SINGLE = [(1, 256), (1, 512), (1, 1024)]
@@ -55,12 +54,12 @@ def bars(op, batch, n):
 class Worker:
     """One process that measures cells, or stops while another one does."""
 
-    def __init__(self, name, library):
+    def __init__(self, name):
         environment = {key: value for key, value in os.environ.items() if not key.startswith("OPENBLAS_")}
         environment.update(JAX_PLATFORMS="cpu", JAX_ENABLE_X64="1")
         if name == "one":
             environment["OPENBLAS_NUM_THREADS"] = "1"
-        command = [sys.executable, __file__, "--worker", str(library) if name == "ours" else "-"]
+        command = [sys.executable, __file__, "--worker", name]
         self.process = subprocess.Popen(
             command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
@@ -116,13 +115,12 @@ def main():
         "--patience", type=int, default=4, help="so many times as many rounds are tried, for undisturbed ones"
     )
     parser.add_argument("--end-to-end", action="store_true")
-    parser.add_argument("--library", type=Path, default=LIBRARY)
     parser.add_argument("--worker", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.worker:
         return serve(options.worker)
 
-    workers = {name: Worker(name, options.library) for name in WORKERS}
+    workers = {name: Worker(name) for name in WORKERS}
     what = "through jax.lax.linalg" if options.end_to_end else "through jax.ffi.ffi_call"
     print(f"milliseconds a call {what}; medians of {options.rounds} rounds; {versions()}")
     print(
@@ -163,56 +161,16 @@ def versions():
 # The measured side.
 
 
-def install(path):
-    """Puts our handlers in the place of jaxlib's, before the first use of a backend."""
-    import jax  # noqa: F401  registers the stock handlers
-    from jaxlib import xla_client
-
-    import oxidax
-
-    library = oxidax.load(path)
-    registered = xla_client._custom_callback["Host"]
-    replaced = set()
-    for i, (name, _, *rest) in enumerate(registered):
-        if name in library.replacements:
-            registered[i] = (name, library.replacements[name].capsules(), *rest)
-            replaced.add(name)
-    if replaced != set(library.replacements):
-        sys.exit(f"error: jaxlib does not register {sorted(set(library.replacements) - replaced)}")
-    lend_scipy(path)
-
-
-def lend_scipy(path):
-    """Gives the kernels SciPy's LAPACK for large matrices."""
-    import ctypes
-
-    from scipy.linalg import cython_lapack
-
-    class Routine(ctypes.Structure):
-        _fields_ = [("name", ctypes.c_char_p), ("address", ctypes.c_void_p)]
-
-    api = ctypes.pythonapi
-    api.PyCapsule_GetName.restype, api.PyCapsule_GetName.argtypes = ctypes.c_char_p, [ctypes.py_object]
-    api.PyCapsule_GetPointer.restype = ctypes.c_void_p
-    api.PyCapsule_GetPointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
-    routines = [
-        (name.encode(), api.PyCapsule_GetPointer(capsule, api.PyCapsule_GetName(capsule)))
-        for name, capsule in cython_lapack.__pyx_capi__.items()
-    ]
-    use = ctypes.CDLL(path).oxidax_kernels_use_scipy
-    use.restype = ctypes.c_char_p
-    refusal = use((Routine * len(routines))(*routines), ctypes.c_size_t(len(routines)), 4)
-    if refusal:
-        sys.exit(f"error: {refusal.decode()}")
-
-
-def serve(path):
+def serve(name):
     """Answers questions about cells, one a line."""
     from jaxlib import lapack
 
     lapack._lapack.initialize()  # or stock handlers have no LAPACK to call
-    if path != "-":
-        install(path)
+    if name == "ours":
+        import oxidax_kernels
+
+        if len(oxidax_kernels.install()) != len(oxidax_kernels.installed()):
+            sys.exit("error: some kernels were not installed")
     current, call = None, None
     for line in sys.stdin:
         question = json.loads(line)
