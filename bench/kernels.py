@@ -22,7 +22,6 @@ import sys
 import time
 from pathlib import Path
 
-
 BATCHES = [(10_000, 4), (10_000, 8), (2_000, 16), (1_000, 32), (100, 64), (100, 128)]
 SINGLE = [(1, 256), (1, 512), (1, 1024)]
 OPS = ["potrf", "getrf", "qr", "gesdd", "geev"]
