@@ -308,9 +308,25 @@ def test_derivatives_of_cholesky_batch_as_it_does():
         np.testing.assert_array_equal(gradients[i], jax.grad(lambda a: ops.cholesky(a).sum())(a[i]))
 
 
+@pytest.mark.parametrize("dtype", DOUBLES)
+def test_derivatives_of_svdvals_are_those_of_finite_differences(dtype):
+    for shape in ((0, 3), (1, 1), (6, 4), (3, 4, 6)):
+        check_grads(ops.svdvals, (random(shape, dtype),), order=1, modes=["fwd", "rev"], rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "complex64"])
+def test_the_gradient_of_the_sum_of_singular_values_is_the_polar_factor(dtype):
+    """Also where values are equal, as those of the identity are."""
+    for a in (random((2, 33, 20), dtype), np.eye(5, dtype=dtype)):
+        u, _, vh = np.linalg.svd(wide(a), full_matrices=False)
+        gradient = jax.jit(jax.grad(lambda a: ops.svdvals(a).sum()))(a)
+        check(dtype, a.shape, polar=distance(np.conj(gradient), u @ vh, dtype, max(a.shape)))
+    assert is_nan(jax.grad(lambda a: ops.svdvals(a).sum())(np.full((2, 2), np.nan, dtype))).all()
+
+
 def test_an_operation_without_a_rule_says_what_to_add():
-    with pytest.raises(TypeError, match=r"svdvals: has no derivative: add `vjp\(bwd = \.\.\)`"):
-        jax.grad(lambda a: ops.svdvals(a).sum())(np.eye(3))
+    with pytest.raises(TypeError, match=r"eigvals: has no derivative: add `vjp\(bwd = \.\.\)`"):
+        jax.grad(lambda a: jnp.abs(ops.eigvals(a)).sum())(np.eye(3))
 
 
 # The module --------------------------------------------------------------------------------------

@@ -4,9 +4,10 @@
 //! |---|---|---|
 //! | [`cholesky`](cholesky::cholesky) | the factor | forward and reverse mode |
 //! | [`lu`](lu::lu) | `lu`, `pivots`, `permutation` | none |
-//! | [`lu_pivots_to_permutation`] | the permutation | none: integers |
+//! | [`lu_pivots_to_permutation()`] | the permutation | none: integers |
 //! | [`qr`](qr::qr) | `q`, `r` | none |
-//! | [`svd`](svd::svd), [`svdvals`](svd::svdvals) | `u`, `s`, `vh`; `s` | none |
+//! | [`svd`](svd::svd) | `u`, `s`, `vh` | none |
+//! | [`svdvals`](svd::svdvals) | `s` | forward and reverse mode |
 //! | [`eig`](eig::eig), [`eigvals`](eig::eigvals) | `w`, `v`; `w` | none |
 //!
 //! A handler is thin: it makes the routine of [`lapack`](crate::lapack) for the shape of the call, and lends it scratch
@@ -21,6 +22,7 @@ pub mod lu;
 pub mod lu_pivots_to_permutation;
 pub mod qr;
 pub mod svd;
+pub mod svdvals_derivatives;
 mod work;
 
 pub use lu_pivots_to_permutation::lu_pivots_to_permutation;

@@ -47,12 +47,18 @@ pub fn svd<T: Lapack>(
 
 /// The singular values of a matrix, real and in descending order.
 ///
-/// A matrix that is not finite, or on which neither of LAPACK's algorithms converges, gives NaN.
+/// A matrix that is not finite, or on which neither of LAPACK's algorithms converges, gives NaN. Where several values
+/// are equal, derivatives are those of functions that treat them alike, such as norms.
 ///
 /// # Errors
 ///
 /// INVALID_ARGUMENT if the matrix is too large for LAPACK's integers, RESOURCE_EXHAUSTED without memory to work in.
-#[ffi_handler(dtypes(T = [f32, f64, Complex<f32>, Complex<f64>]), batch = parallel)]
+#[ffi_handler(
+    dtypes(T = [f32, f64, Complex<f32>, Complex<f64>]),
+    batch = parallel,
+    jvp = super::svdvals_derivatives::svdvals_jvp,
+    vjp(fwd = super::svdvals_derivatives::svdvals_fwd, bwd = super::svdvals_derivatives::svdvals_bwd),
+)]
 pub fn svdvals<T: Lapack>(
     #[shape(m, n)] a: &[T],
     #[dim] m: usize,

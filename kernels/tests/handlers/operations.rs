@@ -19,6 +19,7 @@ enum Op {
     Qr(&'static str),
     Svd(bool),
     Svdvals,
+    SvdvalsFwd,
     Eig,
     Eigvals,
 }
@@ -27,7 +28,7 @@ impl Op {
     /// Those that take matrices of `m x n`.
     fn all(m: usize, n: usize) -> Vec<Op> {
         use Op::*;
-        let any = [Lu, Qr("reduced"), Qr("complete"), Qr("r"), Svd(true), Svd(false), Svdvals];
+        let any = [Lu, Qr("reduced"), Qr("complete"), Qr("r"), Svd(true), Svd(false), Svdvals, SvdvalsFwd];
         let square = [true, false].map(|lower| [Cholesky(lower), CholeskyJvp(lower), CholeskyBwd(lower)]);
         let square = square.into_iter().flatten().chain([Eig, Eigvals]).filter(|_| m == n);
         any.into_iter().chain(square).collect()
@@ -58,6 +59,10 @@ impl Op {
                 .result::<T::RealPart>(&dims(&[k]))
                 .result::<T>(&dims(&[if full { n } else { k }, n])),
             Op::Svdvals => frame("svdvals").result::<T::RealPart>(&dims(&[k])),
+            Op::SvdvalsFwd => frame("svdvals_fwd")
+                .result::<T::RealPart>(&dims(&[k]))
+                .result::<T>(&dims(&[m, k]))
+                .result::<T>(&dims(&[k, n])),
             Op::Eig => frame("eig").result::<T::ComplexOf>(&dims(&[n])).result::<T::ComplexOf>(&square),
             Op::Eigvals => frame("eigvals").result::<T::ComplexOf>(&dims(&[n])),
         }
