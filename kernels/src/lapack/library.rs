@@ -44,6 +44,11 @@ impl Library {
         if size < from { &OPENBLAS } else { SCIPY.get().unwrap_or(&OPENBLAS) }
     }
 
+    /// Whether it is the one that is linked in, which uses one thread.
+    pub(super) fn is_own(&self) -> bool {
+        ptr::eq(self, &OPENBLAS)
+    }
+
     pub(super) fn routines<T: Lapack>(&self) -> &Routines<T> {
         T::routines(self)
     }

@@ -32,6 +32,7 @@ mod library;
 mod memory;
 mod orgqr;
 mod potrf;
+mod reflectors;
 mod routines;
 mod scalar;
 mod sizes;

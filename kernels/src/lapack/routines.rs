@@ -156,6 +156,12 @@ routines! {
         geqrf = sgeqrf_ dgeqrf_ cgeqrf_ zgeqrf_ (Size, Size, Out<E>, Size, Out<E>, Out<E>, Size, Out<Int>);
         // m, n, k, a, lda, tau, work, lwork, info
         orgqr = sorgqr_ dorgqr_ cungqr_ zungqr_ (Size, Size, Size, Out<E>, Size, In<E>, Out<E>, Size, Out<Int>);
+        // direct, storev, n, k, v, ldv, tau, t, ldt
+        larft = slarft_ dlarft_ clarft_ zlarft_ (Flag, Flag, Size, Size, In<E>, Size, In<E>, Out<E>, Size);
+        // side, trans, direct, storev, m, n, k, v, ldv, t, ldt, c, ldc, work, ldwork
+        larfb = slarfb_ dlarfb_ clarfb_ zlarfb_ (
+            Flag, Flag, Flag, Flag, Size, Size, Size, In<E>, Size, In<E>, Size, Out<E>, Size, Out<E>, Size,
+        );
         // uplo, trans, diag, n, nrhs, a, lda, b, ldb, info
         trtrs = strtrs_ dtrtrs_ ctrtrs_ ztrtrs_ (Flag, Flag, Flag, Size, Size, In<E>, Size, Out<E>, Size, Out<Int>);
     }
