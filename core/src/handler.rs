@@ -7,6 +7,7 @@ use std::ptr;
 use serde_json::Value as Json;
 
 use crate::abi::{Frame, List};
+use crate::debug;
 use crate::decode::{Decoder, Fast};
 use crate::error::{Error, ErrorCode};
 use crate::plan::{Instance, Plan, Selector, Spec};
@@ -185,13 +186,29 @@ impl Shapes {
 /// What XLA calls.
 pub(crate) type EntryPoint = unsafe extern "C" fn(*mut XLA_FFI_CallFrame) -> *mut XLA_FFI_Error;
 
+/// The entry points of one target.
+#[derive(Clone, Copy)]
+pub(crate) struct EntryPoints {
+    /// The handler's own.
+    pub(crate) execute: EntryPoint,
+    /// The one that calls it with what `OXIDAX_DEBUG` asks for.
+    pub(crate) debug: EntryPoint,
+}
+
+impl EntryPoints {
+    /// Of one instance that has a target of its own.
+    pub(crate) const fn of_instance<K: Kernel<G>, G>() -> Self {
+        EntryPoints { execute: entry_of_instance::<K, G>, debug: debug_entry_of_instance::<K, G> }
+    }
+}
+
 /// A handler in the registry.
 pub struct HandlerDef {
     pub(crate) info: &'static OpInfo,
     pub(crate) platform: &'static str,
     pub(crate) instances: &'static [Instance],
     /// Chooses among the instances.
-    pub(crate) execute: EntryPoint,
+    pub(crate) entries: EntryPoints,
 }
 
 inventory::collect!(HandlerDef);
@@ -203,7 +220,7 @@ impl HandlerDef {
             info: H::INFO,
             platform: <H::Platform as Platform>::NAME,
             instances: H::INSTANCES,
-            execute: entry::<H>,
+            entries: EntryPoints { execute: entry::<H>, debug: debug_entry::<H> },
         }
     }
 }
@@ -233,11 +250,29 @@ unsafe extern "C" fn entry<H: Handler>(frame: *mut XLA_FFI_CallFrame) -> *mut XL
 /// # Safety
 ///
 /// As [`enter`].
-pub(crate) unsafe extern "C" fn entry_of_instance<K: Kernel<G>, G>(
-    frame: *mut XLA_FFI_CallFrame,
-) -> *mut XLA_FFI_Error {
+unsafe extern "C" fn entry_of_instance<K: Kernel<G>, G>(frame: *mut XLA_FFI_CallFrame) -> *mut XLA_FFI_Error {
     // SAFETY: F1: as the caller promises.
     unsafe { enter(frame, K::INFO, run::<K, G>) }
+}
+
+/// The debugging entry point of a handler whose instances share a target.
+///
+/// # Safety
+///
+/// As [`enter`].
+unsafe extern "C" fn debug_entry<H: Handler>(frame: *mut XLA_FFI_CallFrame) -> *mut XLA_FFI_Error {
+    // SAFETY: F1: as the caller promises.
+    unsafe { debug::call(frame, H::INFO, H::Platform::HOST_MEMORY, entry::<H>) }
+}
+
+/// The debugging entry point of one instance.
+///
+/// # Safety
+///
+/// As [`enter`].
+unsafe extern "C" fn debug_entry_of_instance<K: Kernel<G>, G>(frame: *mut XLA_FFI_CallFrame) -> *mut XLA_FFI_Error {
+    // SAFETY: F1: as the caller promises.
+    unsafe { debug::call(frame, K::INFO, K::Platform::HOST_MEMORY, entry_of_instance::<K, G>) }
 }
 
 /// What XLA calls. Panics stop here.

@@ -27,6 +27,7 @@ mod attr;
 mod batch;
 mod buffer;
 mod context;
+mod debug;
 mod decode;
 mod dtype;
 mod error;

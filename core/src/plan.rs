@@ -9,7 +9,7 @@ use crate::abi::List;
 use crate::buffer::{Base, BufferParam};
 use crate::context::ScratchParam;
 use crate::decode::Slow;
-use crate::handler::{Batch, EntryPoint, Finish, Kernel, OpInfo, Shapes, entry_of_instance};
+use crate::handler::{Batch, EntryPoints, Finish, Kernel, OpInfo, Shapes};
 use crate::param::{AttrType, Decode, FromDim, Param, Role, Source};
 use crate::platform::Platform;
 
@@ -242,8 +242,8 @@ pub struct Instance {
     pub(crate) shapes: &'static Shapes,
     /// Decodes attributes again and runs the batch loop.
     pub(crate) step: for<'a, 'f> fn(Slow<'a, 'f>) -> Option<Finish>,
-    /// The target of this instance alone, and its entry point, where each has its own.
-    pub(crate) own: Option<(&'static str, EntryPoint)>,
+    /// The target of this instance alone, and its entry points, where each has its own.
+    pub(crate) own: Option<(&'static str, EntryPoints)>,
 }
 
 impl Instance {
@@ -258,7 +258,7 @@ impl Instance {
 
 /// The data of one instance, with a target and an entry point of its own.
 pub const fn instance_at<K: Kernel<G>, G>(target: &'static str) -> Instance {
-    Instance { own: Some((target, entry_of_instance::<K, G>)), ..instance::<K, G>() }
+    Instance { own: Some((target, EntryPoints::of_instance::<K, G>())), ..instance::<K, G>() }
 }
 
 /// The data of one instance.

@@ -1,4 +1,4 @@
-//! The handlers that were linked into this library, and the two C symbols through which a host finds them.
+//! The handlers that were linked into this library, and the C symbols through which a host finds them.
 //!
 //! The symbols are leaf shims over functions of this crate: where two libraries share one namespace, a symbol that
 //! called another could reach the wrong library's.
@@ -7,7 +7,8 @@ use std::ffi::{CString, c_char, c_void};
 use std::ptr;
 use std::sync::OnceLock;
 
-use crate::handler::{EntryPoint, HandlerDef, fence};
+use crate::debug;
+use crate::handler::{EntryPoint, EntryPoints, HandlerDef, fence};
 use crate::manifest;
 use crate::plan::Instance;
 use crate::sys::*;
@@ -16,7 +17,7 @@ use crate::sys::*;
 pub struct Entry {
     pub(crate) def: &'static HandlerDef,
     pub(crate) instances: &'static [Instance],
-    pub(crate) execute: EntryPoint,
+    pub(crate) entries: EntryPoints,
     target: String,
 }
 
@@ -47,11 +48,16 @@ impl Entry {
         self.def.platform
     }
 
+    /// What a host calls: the handler's own entry point, unless `OXIDAX_DEBUG` asks for the other one.
+    fn execute(&self) -> EntryPoint {
+        if debug::is_on() { self.entries.debug } else { self.entries.execute }
+    }
+
     /// The targets of a handler: one for all its instances, or one each.
     fn of(def: &'static HandlerDef) -> Vec<Entry> {
         let own = def.instances.iter().filter_map(|instance| {
-            let (target, execute) = instance.own?;
-            Some(Entry { def, instances: std::slice::from_ref(instance), execute, target: target.to_owned() })
+            let (target, entries) = instance.own?;
+            Some(Entry { def, instances: std::slice::from_ref(instance), entries, target: target.to_owned() })
         });
         let own: Vec<_> = own.collect();
         if !own.is_empty() {
@@ -61,7 +67,7 @@ impl Entry {
             Some(target) => target.to_owned(),
             None => format!("{}.{}", def.info.crate_name(), def.info.name),
         };
-        vec![Entry { def, instances: def.instances, execute: def.execute, target }]
+        vec![Entry { def, instances: def.instances, entries: def.entries, target }]
     }
 }
 
@@ -103,6 +109,8 @@ struct Owned {
     manifest: Manifest,
     _json: String,
     _handlers: Vec<ManifestHandler>,
+    /// The same table with the debugging entry points.
+    debug: Vec<ManifestHandler>,
     _names: Vec<CString>,
 }
 
@@ -111,29 +119,26 @@ unsafe impl Send for Owned {}
 // SAFETY: R1: never written after it is made.
 unsafe impl Sync for Owned {}
 
-fn manifest() -> *const Manifest {
-    static MANIFEST: OnceLock<Owned> = OnceLock::new();
-    let owned = MANIFEST.get_or_init(|| {
+fn owned() -> &'static Owned {
+    static OWNED: OnceLock<Owned> = OnceLock::new();
+    OWNED.get_or_init(|| {
         let json = manifest::json(handlers()).to_string();
-        let mut names = Vec::new();
-        let mut c_string = |text: &str| {
-            // An interior NUL would be an author's `target = "a\0b"`; the loader compares it with the JSON and refuses.
-            let name = CString::new(text).unwrap_or_default();
-            let pointer = name.as_ptr();
-            names.push(name);
-            pointer
-        };
-        let table: Vec<ManifestHandler> = handlers()
-            .iter()
-            .map(|entry| ManifestHandler {
-                target: c_string(entry.target()),
-                platform: c_string(entry.platform()),
+        // An interior NUL would be an author's `target = "a\0b"`; the loader compares it with the JSON and refuses.
+        let c_string = |text: &str| CString::new(text).unwrap_or_default();
+        let names: Vec<_> = handlers().iter().flat_map(|e| [e.target(), e.platform()].map(c_string)).collect();
+        let table = |execute: fn(&Entry) -> EntryPoint| -> Vec<ManifestHandler> {
+            let rows = handlers().iter().zip(names.chunks_exact(2));
+            rows.map(|(entry, names)| ManifestHandler {
+                target: names[0].as_ptr(),
+                platform: names[1].as_ptr(),
                 instantiate: ptr::null(),
                 prepare: ptr::null(),
                 initialize: ptr::null(),
-                execute: entry.execute as *const c_void,
+                execute: execute(entry) as *const c_void,
             })
-            .collect();
+            .collect()
+        };
+        let (table, debug) = (table(Entry::execute), table(|entry| entry.entries.debug));
         Owned {
             manifest: Manifest {
                 version: manifest::VERSION,
@@ -145,10 +150,10 @@ fn manifest() -> *const Manifest {
             },
             _json: json,
             _handlers: table,
+            debug,
             _names: names,
         }
-    });
-    &owned.manifest
+    })
 }
 
 /// Registers every handler of `platform` with a runtime, for hosts that have its API table; null, or the first refusal.
@@ -168,7 +173,7 @@ unsafe fn register_all(api: *const XLA_FFI_Api, platform: &str) -> *mut XLA_FFI_
                 instantiate: None,
                 prepare: None,
                 initialize: None,
-                execute: Some(entry.execute),
+                execute: Some(entry.execute()),
             },
             traits: if entry.def.info.command_buffer { XLA_FFI_HANDLER_TRAITS_COMMAND_BUFFER_COMPATIBLE } else { 0 },
         };
@@ -186,10 +191,27 @@ unsafe fn register_all(api: *const XLA_FFI_Api, platform: &str) -> *mut XLA_FFI_
 /// The library's manifest. Lives as long as the library. Null if an author's default for an attribute panicked.
 #[unsafe(no_mangle)]
 pub extern "C" fn oxidax_manifest() -> *const Manifest {
-    fence(manifest, |panic| {
-        panic.end();
-        ptr::null()
-    })
+    fence(
+        || &raw const owned().manifest,
+        |panic| {
+            panic.end();
+            ptr::null()
+        },
+    )
+}
+
+/// The manifest's table with debugging entry points: from now on they fill the results with the low byte of `fill`
+/// before each call, and with a negative one they do what `OXIDAX_DEBUG` says. Null as for [`oxidax_manifest`].
+#[unsafe(no_mangle)]
+pub extern "C" fn oxidax_debug(fill: i32) -> *const ManifestHandler {
+    debug::set_fill(fill);
+    fence(
+        || owned().debug.as_ptr(),
+        |panic| {
+            panic.end();
+            ptr::null()
+        },
+    )
 }
 
 /// Registers every handler of `platform` ("cpu", "CUDA") with the runtime that `api` belongs to. Null for success.

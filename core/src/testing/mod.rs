@@ -415,7 +415,7 @@ impl CallFrame {
         let mut error = ptr::null_mut();
         // SAFETY: F1 to F6 hold, except where a test lies about dims, and then within what the handler must check: memory
         // has the extent that the dims, the rank and the dtype say, however they were changed.
-        around(&mut || error = unsafe { (self.handler.execute)(&mut frame) });
+        around(&mut || error = unsafe { (self.handler.entries.execute)(&mut frame) });
         context.finish();
         // SAFETY: made by our own stand-in for the API.
         if let Some(error) = unsafe { TestError::take(error) } {

@@ -38,7 +38,7 @@ pub fn metadata(name: &str, minor: Option<i32>) -> (i32, i32, u32) {
     let mut frame = empty_frame(api.as_ref().map_or(ptr::null(), ptr::from_ref));
     frame.extension_start = ptr::from_mut(&mut extension).cast();
     // SAFETY: F1, F6: a frame as XLA makes it at registration.
-    let error = unsafe { (handler(name).execute)(&mut frame) };
+    let error = unsafe { (handler(name).entries.execute)(&mut frame) };
     assert!(error.is_null(), "a metadata query must not fail");
     (metadata.api_version.major_version, metadata.api_version.minor_version, metadata.traits)
 }

@@ -50,6 +50,9 @@ class HandlerTable:
     def __init__(self, address: int, count: int) -> None:
         self._rows = (_HandlerStruct * count).from_address(address) if count else ()
 
+    def __len__(self) -> int:
+        return len(self._rows)
+
     def handler(self, index: int, target: str, platform: str) -> Handler:
         """The handler of an operation.
 

@@ -25,11 +25,13 @@ from jax.interpreters import mlir as mlir
 from jax.sharding import NamedSharding, PartitionSpec
 
 Array = jax.Array
+array = jnp.array
 asarray = jnp.asarray
 broadcast_to = jnp.broadcast_to
 canonical_dtype = jax.dtypes.canonicalize_dtype
 convert_element_type = jax.lax.convert_element_type
 disable_jit = jax.disable_jit
+eval_shape = jax.eval_shape
 expand_dims = jax.lax.expand_dims
 jit = jax.jit
 jvp = jax.jvp
@@ -37,6 +39,9 @@ max_dim = jax.core.max_dim
 min_dim = jax.core.min_dim
 moveaxis = jnp.moveaxis
 typeof = jax.typeof
+vjp = jax.vjp
+vmap = jax.vmap
+RuntimeFailure = jax.errors.JaxRuntimeError
 zeros = jnp.zeros
 VERSION = tuple(int(part) for part in re.findall(r"\d+", jax.__version__)[:3])
 
@@ -84,6 +89,31 @@ def api_version() -> tuple[int, int] | None:
 def show_version(version: tuple[int, int] | None) -> str:
     """An API version for people."""
     return "of an unknown version" if version is None else f"{version[0]}.{version[1]}"
+
+
+def export_and_reload(function: Callable[..., Any], target: str, shapes: Sequence[tuple[Any, ...]], like: Any) -> Any:
+    """The function after a round trip through `jax.export`: exported, serialized, read back.
+
+    Args:
+        function: to be exported, for the platform of the default backend.
+        target: the custom call that it makes.
+        shapes: of its operands; a string is a symbolic dim.
+        like: arrays of the operands' dtypes.
+
+    Raises:
+        ImportError: `jax.export` lacks absl-py (on 0.5.3) or flatbuffers, which JAX does not ask for.
+    """
+    from jax import export
+
+    scope = export.SymbolicScope()
+    specs = []
+    for shape, array in zip(shapes, like, strict=True):
+        text = ", ".join(map(str, shape))
+        dims = export.symbolic_shape(f"({text},)" if shape else "()", scope=scope)
+        specs.append(jax.ShapeDtypeStruct(dims, array.dtype))
+    allowed = [export.DisabledSafetyCheck.custom_call(target)]
+    exported = export.export(jax.jit(function), disabled_checks=allowed)(*specs)
+    return export.deserialize(exported.serialize()).call
 
 
 def start_backend(platform: str) -> bool:

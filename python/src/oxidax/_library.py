@@ -115,6 +115,7 @@ def _make(opened: SharedObject) -> Library:
             stacklevel=3,
         )
     for operation, group in zip(operations, groups, strict=True):
+        operation.shared_object = opened
         for definition in group:
             try:
                 operation.add_handler(definition.platform, handlers[definition.id])

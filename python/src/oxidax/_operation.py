@@ -7,19 +7,20 @@ import copy
 import inspect
 import keyword
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from oxidax import _jax
-from oxidax._call import check
+from oxidax._call import Call, check
 from oxidax._dtypes import NAMES
 from oxidax._errors import LoadError, SignatureError, one_of
 from oxidax._handlers import Handler
 from oxidax._inference import show_rule
 from oxidax._manifest import Definition
 from oxidax._primitive import bind, lowering, make_primitive, remember, spread_inouts
+from oxidax._shared_object import SharedObject
 
 
 class Operation:
@@ -33,6 +34,7 @@ class Operation:
         self.definition = definition = definitions[0]
         self.definitions = {d.platform: d for d in definitions}
         self.target = target
+        self.shared_object: SharedObject | None = None  # where it comes from
         self._handlers: dict[str, Handler] = {}
         self._unchecked: set[str] = set()
         self._programs: dict[Any, Any] = {}
@@ -84,9 +86,17 @@ class Operation:
         return _jax.jit(apply, inline=True)
 
     def _apply(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
-        call = check(self.definition, self._keywords, args, kwargs)
+        call = self.check(args, kwargs)
         outs = self.bind(call.operands, **call.params)
         return outs[0] if self._result_type is None else self._result_type(*outs)
+
+    def check(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Call:
+        """Checks a call against the signature.
+
+        Raises:
+            SignatureError: with all mistakes.
+        """
+        return check(self.definition, self._keywords, args, kwargs)
 
     def bind(self, operands: list[Any], **params: Any) -> list[Any]:
         """Binds the primitive to operands that have been checked."""

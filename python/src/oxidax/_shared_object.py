@@ -33,6 +33,18 @@ class SharedObject:
     text: bytes  # the JSON of the manifest
     table: HandlerTable
 
+    def debug_table(self, fill: int) -> HandlerTable | None:
+        """The debugging twins of the handlers, which fill results with the byte `fill` from now on.
+
+        With a negative one they do what `OXIDAX_DEBUG` says. None: the library is older than this.
+        """
+        function = getattr(self.handle, "oxidax_debug", None)
+        if function is None:
+            return None
+        function.restype, function.argtypes = ctypes.c_void_p, (ctypes.c_int32,)
+        address = function(fill)
+        return HandlerTable(address, len(self.table)) if address else None
+
 
 @dataclass(frozen=True)
 class _Opened:

@@ -6,8 +6,8 @@ use oxidax::prelude::*;
 #[ffi_handler(dtypes(T = [f32, f64]), batch = whole)]
 fn whole_sum<T: Float>(#[shape(.., n)] x: Shaped<&[T]>, #[shape(..)] y: &mut [T]) {
     let n = x.dims().last().copied().unwrap_or(0);
-    for (row, y) in x.into_inner().chunks_exact(n.max(1)).zip(y) {
-        *y = row.iter().fold(T::zero(), |a, &b| a + b);
+    for (i, y) in y.iter_mut().enumerate() {
+        *y = x[i * n..(i + 1) * n].iter().fold(T::zero(), |a, &b| a + b);
     }
 }
 

@@ -7,5 +7,6 @@ mod derivatives;
 mod dtypes;
 mod failures;
 mod lapack_like;
+mod liars;
 mod matmul;
 mod shapes;
