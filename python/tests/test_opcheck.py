@@ -67,7 +67,11 @@ def test_each_liar_is_rejected_by_its_check(ops, name):
     if name == "rounds_by_thread" and os.cpu_count() == 1:
         pytest.skip("there is one thread")
     args, expected = LIARS[name]
-    report = opcheck(ops[name], *args, raise_on_failure=False)
+    # On a busy machine a second thread may come too late to take part.
+    for _ in range(10 if name == "rounds_by_thread" else 1):
+        report = opcheck(ops[name], *args, raise_on_failure=False)
+        if not report:
+            break
     failed, expected = set(report.failed), set(expected.split())
     assert expected <= failed <= expected | PERHAPS.get(name, set())
     assert not report
