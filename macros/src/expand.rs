@@ -219,13 +219,13 @@ fn run(model: &Model) -> TokenStream {
             let (slot, position) = (local("p", index), Literal::usize_unsuffixed(index));
             let (name, ty) = (&param.name, &param.ty);
             let decode = Ident::new(if default.is_some() { "optional" } else { "param" }, written_at(ty));
-            Some(attempt(mixed!(mut #slot), mixed!(d.#decode::<#ty>(plan, #position, #name))))
+            Some(attempt(mixed!(mut #slot), mixed!(__d.#decode::<#ty>(__plan, #position, #name))))
         })
     };
     let (early, late) = (decoded(true), decoded(false).chain(scratch(model)));
     let found = buffers(model).enumerate().map(|(ordinal, (index, param, _))| {
         let (slot, index, ty) = (local("b", ordinal), Literal::usize_unsuffixed(index), &param.ty);
-        attempt(slot.into_token_stream(), mixed!(d.buffer::<#platform, #ty>(plan, #index)))
+        attempt(slot.into_token_stream(), mixed!(__d.buffer::<#platform, #ty>(__plan, #index)))
     });
     let list: Vec<_> = (0..buffers(model).count()).map(|ordinal| local("b", ordinal)).collect();
     let values = values(model);
@@ -235,17 +235,17 @@ fn run(model: &Model) -> TokenStream {
     // frame. Not `'f` and `D`: the user's types are named in here.
     mixed! {
         #[inline(always)]
-        fn run<'__f, __D: __p::Decoder<'__f>>(d: __D) -> __p::Option<__p::Finish> {
-            let plan = const { &<Self as __p::Kernel<#instance>>::PLAN };
+        fn run<'__f, __D: __p::Decoder<'__f>>(__d: __D) -> __p::Option<__p::Finish> {
+            let __plan = const { &<Self as __p::Kernel<#instance>>::PLAN };
             #(#found)*
-            let mut bufs = [#(#list),*];
+            let mut __bufs = [#(#list),*];
             #(#early)*
             #values
-            if !d.admit::<Self, #count>(&mut bufs, &v) {
+            if !__d.admit::<Self, #count>(&mut __bufs, &__v) {
                 return __p::None;
             }
             #(#late)*
-            __p::Some(d.each(bufs, #[inline(always)] |[#(#list),*]| #call))
+            __p::Some(__d.each(__bufs, #[inline(always)] |[#(#list),*]| #call))
         }
     }
 }
@@ -265,7 +265,7 @@ fn scratch(model: &Model) -> impl Iterator<Item = TokenStream> {
             let mut #slot = {
                 use __p::Algebra as _;
                 type S = __p::SizeAlgebra;
-                let v = &v;
+                let v = &__v;
                 __p::Scratchpad::new(#name, #size)
             };
         })
@@ -275,7 +275,7 @@ fn scratch(model: &Model) -> impl Iterator<Item = TokenStream> {
 /// The values that shapes are evaluated on: dims, then attributes.
 fn values(model: &Model) -> TokenStream {
     let sizes = || (0..model.dims.len()).map(|dim| (Literal::usize_unsuffixed(dim), local("n", dim)));
-    let found = sizes().map(|(dim, size)| attempt(size.into_token_stream(), mixed!(d.dim(plan, #dim))));
+    let found = sizes().map(|(dim, size)| attempt(size.into_token_stream(), mixed!(__d.dim(__plan, #dim))));
     let attrs = model.shape_attrs.iter().map(|&index| {
         let param = &model.params[index];
         let (ty, lent) = (&param.ty, lend(index, param));
@@ -286,7 +286,7 @@ fn values(model: &Model) -> TokenStream {
     let count = Literal::usize_unsuffixed(values.len());
     mixed! {
         #(#found)*
-        let v: [i64; #count] = [#(#values),*];
+        let __v: [i64; #count] = [#(#values),*];
     }
 }
 
@@ -303,7 +303,7 @@ fn call(model: &Model) -> TokenStream {
             }
             Role::Dim(dim) => {
                 let dim = Literal::usize_unsuffixed(*dim);
-                mixed!(__p::from_dim::<#ty>(v[#dim]))
+                mixed!(__p::from_dim::<#ty>(__v[#dim]))
             }
             Role::Scratch(_) => {
                 let slot = local("p", index);
@@ -315,6 +315,7 @@ fn call(model: &Model) -> TokenStream {
     // Placed at the return type, with all of the call: there the compiler reports a type that is no outcome.
     let place = model.output.as_ref().map(Place::of).unwrap_or_default();
     let mut name = model.function.sig.ident.clone();
+    // Placed so, it is looked up among the variables of `run` first, which is why those have names like `__d`.
     name.set_span(place.first);
     let variables = &model.variables;
     let turbofish = if variables.is_empty() { TokenStream::new() } else { mixed!(::<#(#variables),*>) };
@@ -400,7 +401,7 @@ fn option(value: Option<TokenStream>) -> TokenStream {
 }
 
 fn local(letter: &str, index: usize) -> Ident {
-    Ident::new(&format!("{letter}{index}"), Span::mixed_site())
+    Ident::new(&format!("__{letter}{index}"), Span::mixed_site())
 }
 
 /// The same tokens, placed at `span` with the context of the macro.

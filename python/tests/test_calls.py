@@ -250,3 +250,12 @@ def test_no_call_fails_in_any_other_way(ops, lu):
             assert str(error).startswith(f"{operation.__name__}: ")  # noqa: PT017
             outcomes.add("error")
     assert outcomes == {"result", "error"}
+
+
+def test_jax_debug_nans_names_the_operation(rms):
+    x = jnp.asarray([jnp.nan, 1.0])
+    with jax.debug_nans(True):
+        rms.rms_norm(jnp.ones(3))
+        for call in (rms.rms_norm, jax.jit(rms.rms_norm), jax.jit(lambda x: rms.rms_norm(x) + 1)):
+            with pytest.raises(FloatingPointError, match=r"nan.* encountered in rms_norm"):
+                call(x)

@@ -1,10 +1,14 @@
 """Derivatives in both modes and every composition, against JAX's own of the same formula."""
 
+import re
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax.test_util import check_grads
+
+import oxidax
 
 
 def rms_reference(x, eps=1e-5):
@@ -184,3 +188,24 @@ def test_zero_tangents_are_not_kept(ops):
 def test_single_and_double_precision(rms):
     for dtype in (jnp.float32, jnp.float64):
         assert jax.grad(lambda x: rms.rms_norm(x).sum())(jnp.ones(3, dtype)).dtype == dtype
+
+
+def test_rules_of_other_shapes_are_refused(ops):
+    x = jnp.ones(4)
+
+    def refuses(call, what):
+        with pytest.raises(oxidax.SignatureError, match=re.escape(what)):
+            call()
+
+    refuses(
+        lambda: jax.grad(lambda x: ops.narrow(x).sum())(x),
+        'narrow: rule narrow_bwd: result "ct_x": expected core dims (4,) as "x" has, got (1,)',
+    )
+    refuses(
+        lambda: jax.jvp(ops.narrow, (x,), (x,)),
+        'narrow: rule narrow_jvp: result "t_y": expected core dims (4,) as "y" has, got (1,)',
+    )
+    refuses(
+        lambda: jax.grad(lambda x: ops.wide(x).sum())(x),
+        'wide: rule wide_fwd: result "y": expected core dims (4,) as "y" has, got (8,)',
+    )

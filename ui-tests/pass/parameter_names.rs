@@ -1,4 +1,4 @@
-//! Parameters with the names that an expansion uses itself.
+//! Parameters and functions with the names that an expansion uses itself.
 
 use oxidax::prelude::*;
 
@@ -7,7 +7,7 @@ use oxidax::prelude::*;
 fn names(
     #[shape(v)] s: &[f32],
     cx: f32,
-    #[attr(default = d())] d: f32,
+    #[attr(default = s())] d: f32,
     #[dim] v: usize,
     bufs: i64,
     plan: bool,
@@ -22,13 +22,34 @@ fn names(
 }
 
 /// A default is an expression of the module, not of the expansion.
-fn d() -> f32 {
+fn s() -> f32 {
     1.0
+}
+
+#[ffi_handler]
+fn d(#[shape(n)] x: &[f32], #[shape(n)] y: &mut [f32]) {
+    y.copy_from_slice(x);
+}
+
+#[ffi_handler]
+fn v(#[shape(n)] x: &[f32], #[shape(n)] y: &mut [f32]) {
+    y.copy_from_slice(x);
+}
+
+#[ffi_handler(dtypes(T = [f32, f64]))]
+fn plan<T: Element>(#[shape(n)] x: &[T], #[shape(n)] y: &mut [T]) -> Result<(), Error> {
+    y.copy_from_slice(x);
+    Ok(())
+}
+
+#[ffi_handler]
+fn bufs(#[shape(n)] x: &[f32], #[shape(n)] y: &mut [f32]) {
+    y.copy_from_slice(x);
 }
 
 #[test]
 fn it_is_still_a_function() {
     let mut y = [0.0];
-    names(&[1.0], 0.0, d(), 1, 0, true, &[], 0, 0.0, 0.0, &mut y);
+    names(&[1.0], 0.0, s(), 1, 0, true, &[], 0, 0.0, 0.0, &mut y);
     assert_eq!(y, [1.0]);
 }

@@ -21,7 +21,7 @@ modules! {
     mod inside_functions in "../pass/inside_functions.rs": ["inner", "local"];
     mod made_by_a_macro in "../pass/made_by_a_macro.rs": ["double_f32", "double_f64", "typed"];
     mod no_prelude in "../pass/no_prelude.rs": ["everything"];
-    mod parameter_names in "../pass/parameter_names.rs": ["names"];
+    mod parameter_names in "../pass/parameter_names.rs": ["names", "d", "v", "plan", "bufs"];
     mod raw_identifiers in "../pass/raw_identifiers.rs": ["type"];
     mod return_types in "../pass/return_types.rs": ["alias", "explicit_unit", "fails", "own_error"];
     mod rules in "../pass/rules.rs": ["cube", "cube_bwd", "rules::cube_fwd", "square", "square_jvp"];

@@ -91,42 +91,42 @@ fn generic_with_a_rule_and_a_default() {
                         <Self as __p::Operation>::INFO,
                     );
                     #[inline(always)]
-                    fn run<'__f, __D: __p::Decoder<'__f>>(d: __D) -> __p::Option<__p::Finish> {
-                        let plan = const { &<Self as __p::Kernel<(T,)>>::PLAN };
-                        let __p::Some(b0) = d.buffer::<__p::Cpu, &[T]>(plan, 0) else {
+                    fn run<'__f, __D: __p::Decoder<'__f>>(__d: __D) -> __p::Option<__p::Finish> {
+                        let __plan = const { &<Self as __p::Kernel<(T,)>>::PLAN };
+                        let __p::Some(__b0) = __d.buffer::<__p::Cpu, &[T]>(__plan, 0) else {
                             return __p::None
                         };
-                        let __p::Some(b1) = d.buffer::<__p::Cpu, &mut [T]>(plan, 3) else {
+                        let __p::Some(__b1) = __d.buffer::<__p::Cpu, &mut [T]>(__plan, 3) else {
                             return __p::None
                         };
-                        let mut bufs = [b0, b1];
-                        let __p::Some(n0) = d.dim(plan, 0) else { return __p::None };
-                        let v: [i64; 1] = [n0];
-                        if !d.admit::<Self, 2>(&mut bufs, &v) {
+                        let mut __bufs = [__b0, __b1];
+                        let __p::Some(__n0) = __d.dim(__plan, 0) else { return __p::None };
+                        let __v: [i64; 1] = [__n0];
+                        if !__d.admit::<Self, 2>(&mut __bufs, &__v) {
                             return __p::None;
                         }
-                        let __p::Some(mut p1) = d.optional::<f64>(plan, 1, "eps") else {
+                        let __p::Some(mut __p1) = __d.optional::<f64>(__plan, 1, "eps") else {
                             return __p::None
                         };
                         __p::Some(
-                            d
+                            __d
                                 .each(
-                                    bufs,
+                                    __bufs,
                                     #[inline(always)]
-                                    |[b0, b1]| __p::finish(
+                                    |[__b0, __b1]| __p::finish(
                                         rms_norm::<
                                             T,
                                         >(
-                                            b0.view::<__p::Cpu, &[T]>(),
-                                            match &mut p1 {
+                                            __b0.view::<__p::Cpu, &[T]>(),
+                                            match &mut __p1 {
                                                 __p::Some(s) => __p::lend::<f64>(s),
                                                 __p::None => {
                                                     let d: f64 = 1e-5;
                                                     d
                                                 }
                                             },
-                                            __p::from_dim::<usize>(v[0]),
-                                            b1.view::<__p::Cpu, &mut [T]>(),
+                                            __p::from_dim::<usize>(__v[0]),
+                                            __b1.view::<__p::Cpu, &mut [T]>(),
                                         ),
                                     ),
                                 ),
@@ -243,47 +243,47 @@ fn shapes_with_attributes_and_conditions() {
                         <Self as __p::Operation>::INFO,
                     );
                     #[inline(always)]
-                    fn run<'__f, __D: __p::Decoder<'__f>>(d: __D) -> __p::Option<__p::Finish> {
-                        let plan = const { &<Self as __p::Kernel<()>>::PLAN };
-                        let __p::Some(b0) = d.buffer::<__p::Cpu, &'_ [f64]>(plan, 0) else {
+                    fn run<'__f, __D: __p::Decoder<'__f>>(__d: __D) -> __p::Option<__p::Finish> {
+                        let __plan = const { &<Self as __p::Kernel<()>>::PLAN };
+                        let __p::Some(__b0) = __d.buffer::<__p::Cpu, &'_ [f64]>(__plan, 0) else {
                             return __p::None
                         };
-                        let __p::Some(b1) = d.buffer::<__p::Cpu, &mut [f64]>(plan, 3) else {
+                        let __p::Some(__b1) = __d.buffer::<__p::Cpu, &mut [f64]>(__plan, 3) else {
                             return __p::None
                         };
-                        let __p::Some(b2) = d.buffer::<__p::Cpu, &mut [i32]>(plan, 4) else {
+                        let __p::Some(__b2) = __d.buffer::<__p::Cpu, &mut [i32]>(__plan, 4) else {
                             return __p::None
                         };
-                        let mut bufs = [b0, b1, b2];
-                        let __p::Some(mut p1) = d.param::<bool>(plan, 1, "keep") else {
+                        let mut __bufs = [__b0, __b1, __b2];
+                        let __p::Some(mut __p1) = __d.param::<bool>(__plan, 1, "keep") else {
                             return __p::None
                         };
-                        let __p::Some(mut p2) = d.param::<Option<i64>>(plan, 2, "k") else {
+                        let __p::Some(mut __p2) = __d.param::<Option<i64>>(__plan, 2, "k") else {
                             return __p::None
                         };
-                        let __p::Some(n0) = d.dim(plan, 0) else { return __p::None };
-                        let __p::Some(n1) = d.dim(plan, 1) else { return __p::None };
-                        let v: [i64; 4] = [
-                            n0,
-                            n1,
-                            __p::shape_attr::<bool>(__p::lend::<bool>(&mut p1)),
-                            __p::shape_attr::<Option<i64>>(__p::lend::<Option<i64>>(&mut p2)),
+                        let __p::Some(__n0) = __d.dim(__plan, 0) else { return __p::None };
+                        let __p::Some(__n1) = __d.dim(__plan, 1) else { return __p::None };
+                        let __v: [i64; 4] = [
+                            __n0,
+                            __n1,
+                            __p::shape_attr::<bool>(__p::lend::<bool>(&mut __p1)),
+                            __p::shape_attr::<Option<i64>>(__p::lend::<Option<i64>>(&mut __p2)),
                         ];
-                        if !d.admit::<Self, 3>(&mut bufs, &v) {
+                        if !__d.admit::<Self, 3>(&mut __bufs, &__v) {
                             return __p::None;
                         }
                         __p::Some(
-                            d
+                            __d
                                 .each(
-                                    bufs,
+                                    __bufs,
                                     #[inline(always)]
-                                    |[b0, b1, b2]| __p::finish(
+                                    |[__b0, __b1, __b2]| __p::finish(
                                         r#type(
-                                            b0.view::<__p::Cpu, &'_ [f64]>(),
-                                            __p::lend::<bool>(&mut p1),
-                                            __p::lend::<Option<i64>>(&mut p2),
-                                            b1.view::<__p::Cpu, &mut [f64]>(),
-                                            b2.view::<__p::Cpu, &mut [i32]>(),
+                                            __b0.view::<__p::Cpu, &'_ [f64]>(),
+                                            __p::lend::<bool>(&mut __p1),
+                                            __p::lend::<Option<i64>>(&mut __p2),
+                                            __b1.view::<__p::Cpu, &mut [f64]>(),
+                                            __b2.view::<__p::Cpu, &mut [i32]>(),
                                         ),
                                     ),
                                 ),
@@ -374,40 +374,40 @@ fn cuda_with_two_variables_and_lifetimes() {
                         <Self as __p::Operation>::INFO,
                     );
                     #[inline(always)]
-                    fn run<'__f, __D: __p::Decoder<'__f>>(d: __D) -> __p::Option<__p::Finish> {
-                        let plan = const { &<Self as __p::Kernel<(T, I)>>::PLAN };
-                        let __p::Some(b0) = d.buffer::<__p::Cuda, DeviceSlice<'_, T>>(plan, 1) else {
-                            return __p::None
-                        };
-                        let __p::Some(b1) = d.buffer::<__p::Cuda, DeviceSlice<'_, I>>(plan, 2) else {
-                            return __p::None
-                        };
-                        let __p::Some(b2) = d.buffer::<__p::Cuda, DeviceSliceMut<'_, T>>(plan, 3)
+                    fn run<'__f, __D: __p::Decoder<'__f>>(__d: __D) -> __p::Option<__p::Finish> {
+                        let __plan = const { &<Self as __p::Kernel<(T, I)>>::PLAN };
+                        let __p::Some(__b0) = __d.buffer::<__p::Cuda, DeviceSlice<'_, T>>(__plan, 1)
                         else { return __p::None };
-                        let mut bufs = [b0, b1, b2];
-                        let __p::Some(n0) = d.dim(plan, 0) else { return __p::None };
-                        let __p::Some(n1) = d.dim(plan, 1) else { return __p::None };
-                        let v: [i64; 2] = [n0, n1];
-                        if !d.admit::<Self, 3>(&mut bufs, &v) {
+                        let __p::Some(__b1) = __d.buffer::<__p::Cuda, DeviceSlice<'_, I>>(__plan, 2)
+                        else { return __p::None };
+                        let __p::Some(__b2) = __d
+                            .buffer::<__p::Cuda, DeviceSliceMut<'_, T>>(__plan, 3) else {
+                            return __p::None
+                        };
+                        let mut __bufs = [__b0, __b1, __b2];
+                        let __p::Some(__n0) = __d.dim(__plan, 0) else { return __p::None };
+                        let __p::Some(__n1) = __d.dim(__plan, 1) else { return __p::None };
+                        let __v: [i64; 2] = [__n0, __n1];
+                        if !__d.admit::<Self, 3>(&mut __bufs, &__v) {
                             return __p::None;
                         }
-                        let __p::Some(mut p0) = d.param::<Stream>(plan, 0, "stream") else {
+                        let __p::Some(mut __p0) = __d.param::<Stream>(__plan, 0, "stream") else {
                             return __p::None
                         };
                         __p::Some(
-                            d
+                            __d
                                 .each(
-                                    bufs,
+                                    __bufs,
                                     #[inline(always)]
-                                    |[b0, b1, b2]| __p::finish(
+                                    |[__b0, __b1, __b2]| __p::finish(
                                         gather::<
                                             T,
                                             I,
                                         >(
-                                            __p::lend::<Stream>(&mut p0),
-                                            b0.view::<__p::Cuda, DeviceSlice<'_, T>>(),
-                                            b1.view::<__p::Cuda, DeviceSlice<'_, I>>(),
-                                            b2.view::<__p::Cuda, DeviceSliceMut<'_, T>>(),
+                                            __p::lend::<Stream>(&mut __p0),
+                                            __b0.view::<__p::Cuda, DeviceSlice<'_, T>>(),
+                                            __b1.view::<__p::Cuda, DeviceSlice<'_, I>>(),
+                                            __b2.view::<__p::Cuda, DeviceSliceMut<'_, T>>(),
                                         ),
                                     ),
                                 ),
@@ -488,22 +488,22 @@ fn rank_zero_and_nothing_else() {
                         <Self as __p::Operation>::INFO,
                     );
                     #[inline(always)]
-                    fn run<'__f, __D: __p::Decoder<'__f>>(d: __D) -> __p::Option<__p::Finish> {
-                        let plan = const { &<Self as __p::Kernel<()>>::PLAN };
-                        let __p::Some(b0) = d.buffer::<__p::Cpu, &mut f32>(plan, 0) else {
+                    fn run<'__f, __D: __p::Decoder<'__f>>(__d: __D) -> __p::Option<__p::Finish> {
+                        let __plan = const { &<Self as __p::Kernel<()>>::PLAN };
+                        let __p::Some(__b0) = __d.buffer::<__p::Cpu, &mut f32>(__plan, 0) else {
                             return __p::None
                         };
-                        let mut bufs = [b0];
-                        let v: [i64; 0] = [];
-                        if !d.admit::<Self, 1>(&mut bufs, &v) {
+                        let mut __bufs = [__b0];
+                        let __v: [i64; 0] = [];
+                        if !__d.admit::<Self, 1>(&mut __bufs, &__v) {
                             return __p::None;
                         }
                         __p::Some(
-                            d
+                            __d
                                 .each(
-                                    bufs,
+                                    __bufs,
                                     #[inline(always)]
-                                    |[b0]| __p::finish(answer(b0.view::<__p::Cpu, &mut f32>())),
+                                    |[__b0]| __p::finish(answer(__b0.view::<__p::Cpu, &mut f32>())),
                                 ),
                         )
                     }

@@ -12,6 +12,8 @@ from typing import Any
 
 from oxidax import _jax
 from oxidax._dtypes import NUMPY
+from oxidax._errors import SignatureError
+from oxidax._manifest import Buffer
 from oxidax._operation import Operation
 from oxidax._primitive import Attributes, Sizes, bind, core_shape, eager, infer_call, move_batch_axes
 from oxidax._shapes import Size, equal
@@ -83,7 +85,13 @@ class _Derivative:
         """The results of the operation, then the residuals."""
         if self.wiring.fwd is None:
             return bind(self.operation.primitive, primals, instance=instance, sizes=sizes, attributes=attributes)
-        return self.call(self.wiring.fwd, list(primals), instance, all_sizes, attributes)
+        outs = self.call(self.wiring.fwd, list(primals), instance, all_sizes, attributes)
+        inferred = infer_call(self.definition, [tuple(_jax.typeof(p).shape) for p in primals], sizes, attributes)
+        full = [
+            self.spread(self.wiring.fwd, buffer.name, out, tuple(shape), buffer)
+            for buffer, out, shape in zip(self.definition.results, outs, inferred.results, strict=False)
+        ]
+        return [*full, *outs[len(full) :]]
 
     def call(self, rule: Rule, operands: list[Any], instance: int, sizes: Sizes, attributes: Attributes) -> list[Any]:
         """Binds a rule: with the attributes and sizes of the operation that it names."""
@@ -103,6 +111,18 @@ class _Derivative:
             sizes=tuple((dim, known[dim]) for dim in definition.dim_keywords),
             attributes=tuple(values),
         )
+
+    def spread(self, rule: Rule, name: str, array: Any, shape: tuple[Size, ...], buffer: Buffer) -> Any:
+        """The full batch of a rule's result, where the rule did not see all batch axes; `buffer` has its core dims."""
+        core = len(buffer.shape)
+        own, expected = tuple(array.shape)[len(array.shape) - core :], shape[len(shape) - core :]
+        if not all(map(equal, own, expected)):
+            where = f'rule {rule.operation.__name__}: result "{name}"'
+            mistake = f'{where}: expected core dims {expected} as "{buffer.name}" has, got {own}'
+            raise SignatureError(self.definition.name, [mistake])
+        if len(array.shape) == len(shape) and all(map(equal, array.shape, shape)):
+            return array
+        return _jax.broadcast_to(array, shape)
 
     # The linearised operation -------------------------------------------------------------------
 
@@ -162,7 +182,11 @@ class _Derivative:
         outs = self.call(self.wiring.jvp, [env[b.name] for b in rule.arguments], instance, sizes, attributes)
         by_name = dict(zip([b.name for b in rule.results], outs, strict=True))
         kept = inexact(self.definition.results, row)
-        return [_spread(by_name["t_" + self.definition.results[i].name], result_shapes[i]) for i in kept]
+        results = [self.definition.results[i] for i in kept]
+        return [
+            self.spread(self.wiring.jvp, "t_" + buffer.name, by_name["t_" + buffer.name], result_shapes[i], buffer)
+            for i, buffer in zip(kept, results, strict=True)
+        ]
 
     def linear_batch(
         self, args: Sequence[Any], axes: Sequence[int | None], **params: Any
@@ -232,16 +256,10 @@ class _Derivative:
                 continue
             wanted = tuple(tangent.aval.shape)
             core = wanted[len(wanted) - len(buffer.shape) :]
-            full = _spread(by_name["ct_" + buffer.name], (*batch_shape, *core))
+            name = "ct_" + buffer.name
+            full = self.spread(self.wiring.bwd, name, by_name[name], (*batch_shape, *core), buffer)
             back.append(_sum_to(full, wanted))
         return back
-
-
-def _spread(array: Any, shape: tuple[Size, ...]) -> Any:
-    """The full batch, where a rule did not see all batch axes."""
-    if len(array.shape) == len(shape) and all(map(equal, array.shape, shape)):
-        return array
-    return _jax.broadcast_to(array, shape)
 
 
 def _sum_to(array: Any, shape: tuple[Size, ...]) -> Any:

@@ -247,3 +247,13 @@ def _layout(shape: Sequence[Any], columns_first: bool) -> tuple[int, ...]:
     if columns_first and not any(isinstance(size, int) and size == 0 for size in shape):
         order[:2] = reversed(order[:2])
     return tuple(order)
+
+
+def name_as_primitive(function: Any, name: str) -> None:
+    """Makes `jax_debug_nans` name the operation in its error.
+
+    JAX looks for this mark of its own eager calls, on every supported version; without it, it would evaluate the
+    function once more to find the operation in it, which is itself.
+    """
+    function._apply_primitive = True
+    function.__name__ = function.__qualname__ = name

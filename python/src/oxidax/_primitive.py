@@ -91,7 +91,12 @@ def eager(primitive: Any) -> Callable[..., Any]:
         key = tuple(sorted(params.items()))
         program = programs.get(key)
         if program is None:
-            program = remember(programs, key, _jax.jit(lambda *a: primitive.bind(*a, **params)))
+
+            def call(*operands: Any) -> Any:
+                return primitive.bind(*operands, **params)
+
+            _jax.name_as_primitive(call, primitive.name)
+            program = remember(programs, key, _jax.jit(call))
         with _jax.disable_jit(False):
             return program(*args)
 

@@ -240,3 +240,37 @@ fn wrong_tangent_in_batches_jvp(#[shape(..)] x: &[f64], #[shape(..)] t_x: &[f64]
         *t_y = 3.0 * x[0] * x[0] * t_x[0];
     }
 }
+
+// Rules of other shapes: refused while tracing ------------------------------------------------------
+
+/// `x`, with rules whose results have one element.
+#[ffi_handler(jvp = narrow_jvp, vjp(bwd = narrow_bwd))]
+fn narrow(#[shape(n)] x: &[f64], #[shape(n)] y: &mut [f64]) {
+    y.copy_from_slice(x);
+}
+
+#[ffi_handler]
+fn narrow_jvp(#[shape(n)] t_x: &[f64], #[shape(1)] t_y: &mut [f64]) {
+    t_y.fill(t_x.iter().sum());
+}
+
+#[ffi_handler]
+fn narrow_bwd(#[shape(n)] ct_y: &[f64], #[shape(1)] ct_x: &mut [f64]) {
+    ct_x.fill(ct_y.iter().sum());
+}
+
+/// `x`, with a forward pass of other shapes.
+#[ffi_handler(vjp(fwd = wide_fwd, bwd = wide_bwd))]
+fn wide(#[shape(n)] x: &[f64], #[shape(n)] y: &mut [f64]) {
+    y.copy_from_slice(x);
+}
+
+#[ffi_handler]
+fn wide_fwd(#[shape(n)] x: &[f64], #[shape(2 * n)] y: &mut [f64]) {
+    y.fill(x.iter().sum());
+}
+
+#[ffi_handler]
+fn wide_bwd(#[shape(n)] ct_y: &[f64], #[shape(n)] ct_x: &mut [f64]) {
+    ct_x.copy_from_slice(ct_y);
+}
