@@ -8,4 +8,5 @@ mod dtypes;
 mod failures;
 mod lapack_like;
 mod matmul;
+mod second_order;
 mod shapes;
