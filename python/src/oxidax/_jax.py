@@ -105,6 +105,15 @@ InconclusiveDimensionOperation: type[Exception] = (
 )
 
 
+def unwrapped(value: Any) -> Any:
+    """An array that JAX has wrapped, as an array.
+
+    While tracing (custom rules, constants of a jaxpr) 0.8 and newer hand NumPy arrays over as `TypedNdArray`, which is
+    no `jax.Array` and has no public name.
+    """
+    return asarray(value) if type(value).__name__ == "TypedNdArray" else value
+
+
 def claimed_targets(platform: str) -> dict[str, Any]:
     """The targets that somebody has registered or queued for `platform`, without starting a backend.
 
