@@ -64,6 +64,22 @@ def register(target: str, capsules: dict[str, Any], platform: str) -> None:
     register_ffi_target(target, capsules, platform=xla_platform(platform))
 
 
+def export_check(target: str) -> Any:
+    """What `jax.export` has to be told of a target that it does not know."""
+    from jax import export  # imported with the first use, for it needs flatbuffers and, on 0.5, absl-py
+
+    return export.DisabledSafetyCheck.custom_call(target)
+
+
+def make_exportable(named_tuple: type, name: str) -> None:
+    """Lets exported programs that return such a tuple be serialised; whoever reads them has loaded the library too."""
+    try:
+        from jax import export
+    except ImportError:  # without absl-py on 0.5, where nothing can be exported
+        return
+    export.register_namedtuple_serialization(named_tuple, serialized_name=f"oxidax.{name}")
+
+
 def versions() -> tuple[str, str]:
     """The versions of jax and jaxlib."""
     import jaxlib.version

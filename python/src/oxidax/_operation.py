@@ -33,6 +33,7 @@ class Operation:
         self.definition = definition = definitions[0]
         self.definitions = {d.platform: d for d in definitions}
         self.target = target
+        self.rules: tuple[Operation, ...] = ()  # set by `_autodiff.wire`
         self._handlers: dict[str, Handler] = {}
         self._unchecked: set[str] = set()
         self._programs: dict[Any, Any] = {}
@@ -42,6 +43,8 @@ class Operation:
         self._result_type: Any = (
             collections.namedtuple(f"{definition.name}_result", names, rename=True) if len(results) > 1 else None
         )
+        if self._result_type is not None:
+            _jax.make_exportable(self._result_type, target)
         self.__name__ = self.__qualname__ = definition.name
         self.__module__ = definition.id.rpartition("::")[0] or "oxidax"
         self.__signature__ = _signature(definition)
@@ -91,6 +94,17 @@ class Operation:
     def bind(self, operands: list[Any], **params: Any) -> list[Any]:
         """Binds the primitive to operands that have been checked."""
         return bind(self.primitive, spread_inouts(self.definition, operands), **params)
+
+    @property
+    def export_checks(self) -> list[Any]:
+        """What `jax.export.export` has to be given as ``disabled_checks`` for this operation and its derivatives.
+
+        JAX exports custom calls that it does not know only where it is told their targets.
+        """
+        found = [self]
+        for operation in found:
+            found += [rule for rule in operation.rules if rule not in found]
+        return [_jax.export_check(operation.target) for operation in found]
 
     # Handlers -----------------------------------------------------------------------------------
 
