@@ -142,7 +142,8 @@ class Operation:
             theirs = _jax.show_version(_jax.api_version())
             raise LoadError(
                 f'{self.__name__}: XLA refuses its handler "{self.target}" for {platform}: {error} '
-                f"(handler: FFI API {ours}; jaxlib {jaxlib}, jax {jax}: FFI API {theirs})"
+                f"(handler: FFI API {ours}; jaxlib {jaxlib}, jax {jax}: FFI API {theirs}): upgrade jax, or build the "
+                "library with the oxidax crate"
             ) from error
         self._unchecked.discard(platform)
         return True
