@@ -21,6 +21,7 @@ struct extension { struct base base; struct metadata *metadata; };
 struct buffer { size_t size; void *extension; int32_t dtype; void *data; int64_t rank; int64_t *dims; };
 struct args { size_t size; void *extension; int64_t count; int32_t *types; struct buffer **values; };
 struct frame { size_t size; struct base *extension; void *api, *context; int32_t stage; struct args args, rets; };
+static int asked; /* how often a version was; MINOR may depend on it */
 static void *handler(struct frame *frame) {
     for (struct base *e = frame->extension; e; e = e->next)
         if (e->type == 1) {
@@ -67,7 +68,7 @@ def build(
     name: str = "libc_test.so",
     fill: float = 1.0,
     version: int = 1,
-    api: tuple[int, int] = (0, 1),
+    api: tuple[int, int | str] = (0, 1),
     text: str | None = None,
     panic: str = "unwind",
 ) -> Path:

@@ -15,6 +15,7 @@ import pytest
 import oxidax
 
 jax.config.update("jax_platforms", "cpu")
+jax.config.update("jax_num_cpu_devices", 2)
 jax.config.update("jax_enable_x64", True)
 
 REPOSITORY = Path(__file__).parents[2]

@@ -56,6 +56,14 @@ def test_objects_with_a_jax_array_are_arrays(rms):
     np.testing.assert_array_equal(rms.rms_norm(Wrapped()), rms.rms_norm(x3))
 
 
+def test_numpy_arrays_that_jax_wraps_while_it_traces_are_arrays(rms):
+    x = np.arange(3, dtype=np.float32)
+    ours = jax.custom_jvp(rms.rms_norm)
+    ours.defjvp(lambda primals, tangents: (rms.rms_norm(*primals), rms.rms_norm(*tangents)))
+    np.testing.assert_array_equal(ours(x), rms.rms_norm(x))
+    np.testing.assert_array_equal(jax.jvp(ours, (x,), (x,))[1], rms.rms_norm(x))
+
+
 def test_rank_and_unequal_dims(rms, ops):
     assert mistakes(rms.rms_norm, jnp.float32(1) + jnp.zeros((), F32)) == (
         'argument 0 "x": expected shape (..., n), got ()'

@@ -247,6 +247,47 @@ def test_first_use_heals_a_queue_that_a_bad_handler_emptied(run_python):
     assert printed.split("\n")[:2] == ["refused", "(3,)"]
 
 
+def test_a_handler_that_xla_refuses_is_an_error_of_its_first_use_with_both_versions(tmp_path, run_python):
+    """It says 0.1 to `load`, and 0.99 to XLA; the others of its process are put back into the queue it spoilt."""
+    path = c_library.build(tmp_path, operation("fickle", "x() -> y()"), api=(0, "asked++ ? 99 : 1"))
+    printed = run_python(
+        """
+        import sys, oxidax, jax, jax.numpy as jnp
+        fickle, rms = oxidax.load(sys.argv[1]).fickle, oxidax.load(sys.argv[2])
+        try:
+            jax.devices()
+        except RuntimeError as error:
+            assert "c.fickle" in str(error)
+        for function in (fickle, jax.jit(fickle), jax.vmap(fickle)):
+            try:
+                function(jnp.ones(2, jnp.float32))
+            except oxidax.LoadError as error:
+                print(error)
+        assert rms.rms_norm(jnp.ones(3)).shape == (3,)
+        """,
+        path,
+        library_path("rms_norm"),
+    )
+    messages = printed.strip().split("\n")
+    assert len(messages) == 3
+    for message in messages:
+        assert message.startswith('fickle: XLA refuses its handler "c.fickle" for cpu: ')
+        assert "(handler: FFI API 0.99; jaxlib" in message
+        assert message.endswith("): upgrade jax, or build the library with the oxidax crate")
+
+
+def test_registration_for_a_platform_that_is_not_here_starts_nothing(tmp_path, run_python):
+    printed = run_python(
+        """
+        import sys, oxidax
+        from jax._src import xla_bridge
+        print(oxidax.load(sys.argv[1]).gpu_only.platforms, xla_bridge._backends)
+        """,
+        c_library.build(tmp_path, operation("gpu_only", "x() -> y()", platform="cuda")),
+    )
+    assert printed.strip() == "('cuda',) {}"
+
+
 def test_an_operation_is_documented(rms):
     import inspect
 

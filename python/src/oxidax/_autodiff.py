@@ -30,7 +30,10 @@ def wire(operations: Sequence[Operation]) -> None:
     """
     by_id = {d.id: operation for operation in operations for d in operation.definitions.values()}
     for operation in operations:
-        _Derivative(operation, connect(operation, by_id))
+        wiring = connect(operation, by_id)
+        if wiring is not None:
+            operation.rules = tuple(rule.operation for rule in (wiring.fwd, wiring.bwd, wiring.jvp) if rule is not None)
+        _Derivative(operation, wiring)
 
 
 def _is_zero(tangent: Any) -> bool:

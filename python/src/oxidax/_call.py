@@ -117,6 +117,7 @@ def _operand(value: Any) -> Operand | str:
     """An operand, or what was received that cannot be one."""
     if not isinstance(value, _jax.Array) and callable(getattr(value, "__jax_array__", None)):
         value = value.__jax_array__()
+    value = _jax.unwrapped(value)
     if isinstance(value, _jax.Array):
         if _jax.is_key(value.dtype):
             return f"a PRNG key array ({value.dtype}): pass jax.random.key_data(..)"

@@ -69,6 +69,22 @@ def register(target: str, capsules: dict[str, Any], platform: str) -> None:
     register_ffi_target(target, capsules, platform=xla_platform(platform))
 
 
+def export_check(target: str) -> Any:
+    """What `jax.export` has to be told of a target that it does not know."""
+    from jax import export  # imported with the first use, for it needs flatbuffers and, on 0.5, absl-py
+
+    return export.DisabledSafetyCheck.custom_call(target)
+
+
+def make_exportable(named_tuple: type, name: str) -> None:
+    """Lets exported programs that return such a tuple be serialised; whoever reads them has loaded the library too."""
+    try:
+        from jax import export
+    except ImportError:  # without absl-py on 0.5, where nothing can be exported
+        return
+    export.register_namedtuple_serialization(named_tuple, serialized_name=f"oxidax.{name}")
+
+
 def versions() -> tuple[str, str]:
     """The versions of jax and jaxlib."""
     import jaxlib.version
@@ -133,6 +149,15 @@ def start_backend(platform: str) -> bool:
 InconclusiveDimensionOperation: type[Exception] = (
     getattr(jax.extend.core, "InconclusiveDimensionOperation", None) or jax.core.InconclusiveDimensionOperation
 )
+
+
+def unwrapped(value: Any) -> Any:
+    """An array that JAX has wrapped, as an array.
+
+    While tracing (custom rules, constants of a jaxpr) 0.8 and newer hand NumPy arrays over as `TypedNdArray`, which is
+    no `jax.Array` and has no public name.
+    """
+    return asarray(value) if type(value).__name__ == "TypedNdArray" else value
 
 
 def claimed_targets(platform: str) -> dict[str, Any]:

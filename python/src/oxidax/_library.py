@@ -9,6 +9,7 @@ import os
 import threading
 import warnings
 from collections.abc import Iterator
+from typing import Any
 
 from oxidax import _autodiff, _jax, _manifest
 from oxidax._errors import LoadError
@@ -55,6 +56,11 @@ class Library:
             return self[name]
         except KeyError as error:
             raise AttributeError(error.args[0]) from None
+
+    @property
+    def export_checks(self) -> list[Any]:
+        """What `jax.export.export` has to be given as ``disabled_checks`` for programs with these operations."""
+        return [_jax.export_check(operation.target) for operation in self]
 
     def __iter__(self) -> Iterator[Operation]:
         return iter(self._operations)

@@ -35,6 +35,7 @@ class Operation:
         self.definitions = {d.platform: d for d in definitions}
         self.target = target
         self.shared_object: SharedObject | None = None  # where it comes from
+        self.rules: tuple[Operation, ...] = ()  # set by `_autodiff.wire`
         self._handlers: dict[str, Handler] = {}
         self._unchecked: set[str] = set()
         self._programs: dict[Any, Any] = {}
@@ -44,6 +45,8 @@ class Operation:
         self._result_type: Any = (
             collections.namedtuple(f"{definition.name}_result", names, rename=True) if len(results) > 1 else None
         )
+        if self._result_type is not None:
+            _jax.make_exportable(self._result_type, target)
         self.__name__ = self.__qualname__ = definition.name
         self.__module__ = definition.id.rpartition("::")[0] or "oxidax"
         self.__signature__ = _signature(definition)
@@ -102,6 +105,17 @@ class Operation:
         """Binds the primitive to operands that have been checked."""
         return bind(self.primitive, spread_inouts(self.definition, operands), **params)
 
+    @property
+    def export_checks(self) -> list[Any]:
+        """What `jax.export.export` has to be given as ``disabled_checks`` for this operation and its derivatives.
+
+        JAX exports custom calls that it does not know only where it is told their targets.
+        """
+        found = [self]
+        for operation in found:
+            found += [rule for rule in operation.rules if rule not in found]
+        return [_jax.export_check(operation.target) for operation in found]
+
     # Handlers -----------------------------------------------------------------------------------
 
     @property
@@ -138,7 +152,8 @@ class Operation:
             theirs = _jax.show_version(_jax.api_version())
             raise LoadError(
                 f'{self.__name__}: XLA refuses its handler "{self.target}" for {platform}: {error} '
-                f"(handler: FFI API {ours}; jaxlib {jaxlib}, jax {jax}: FFI API {theirs})"
+                f"(handler: FFI API {ours}; jaxlib {jaxlib}, jax {jax}: FFI API {theirs}): upgrade jax, or build the "
+                "library with the oxidax crate"
             ) from error
         self._unchecked.discard(platform)
         return True

@@ -9,4 +9,5 @@ mod failures;
 mod lapack_like;
 mod liars;
 mod matmul;
+mod second_order;
 mod shapes;
