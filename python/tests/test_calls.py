@@ -56,12 +56,20 @@ def test_objects_with_a_jax_array_are_arrays(rms):
     np.testing.assert_array_equal(rms.rms_norm(Wrapped()), rms.rms_norm(x3))
 
 
-def test_numpy_arrays_that_jax_wraps_while_it_traces_are_arrays(rms):
-    x = np.arange(3, dtype=np.float32)
-    ours = jax.custom_jvp(rms.rms_norm)
-    ours.defjvp(lambda primals, tangents: (rms.rms_norm(*primals), rms.rms_norm(*tangents)))
-    np.testing.assert_array_equal(ours(x), rms.rms_norm(x))
-    np.testing.assert_array_equal(jax.jvp(ours, (x,), (x,))[1], rms.rms_norm(x))
+@pytest.mark.parametrize("x64", [True, False])
+def test_numpy_arrays_that_jax_wraps_while_it_traces_are_arrays(rms, x64, request):
+    """Seen on 0.8, with a custom rule under jit."""
+    if not x64:
+        request.getfixturevalue("x64_off")
+    x = np.arange(3.0)
+    ours = jax.custom_vjp(lambda x: rms.rms_norm(x).sum())
+    ours.defvjp(lambda x: (rms.rms_norm(x).sum(), rms.rms_norm(x)), lambda y, ct: (ct * y,))
+    forward = jax.custom_jvp(rms.rms_norm)
+    forward.defjvp(lambda x, t: (rms.rms_norm(*x), rms.rms_norm(*t)))
+    np.testing.assert_array_equal(forward(x), rms.rms_norm(x))
+    for run in (lambda f: f(), lambda f: jax.jit(f)()):
+        np.testing.assert_allclose(run(lambda: ours(x)), rms.rms_norm(x).sum(), rtol=1e-6)
+        np.testing.assert_allclose(run(lambda: jax.grad(ours)(x)), rms.rms_norm(x), rtol=1e-6)
 
 
 def test_rank_and_unequal_dims(rms, ops):

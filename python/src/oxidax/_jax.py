@@ -82,7 +82,7 @@ def make_exportable(named_tuple: type, name: str) -> None:
         from jax import export
     except ImportError:  # without absl-py on 0.5, where nothing can be exported
         return
-    export.register_namedtuple_serialization(named_tuple, serialized_name=f"oxidax.{name}")
+    export.register_namedtuple_serialization(named_tuple, serialized_name=name)
 
 
 def versions() -> tuple[str, str]:
@@ -154,8 +154,8 @@ InconclusiveDimensionOperation: type[Exception] = (
 def unwrapped(value: Any) -> Any:
     """An array that JAX has wrapped, as an array.
 
-    While tracing (custom rules, constants of a jaxpr) 0.8 and newer hand NumPy arrays over as `TypedNdArray`, which is
-    no `jax.Array` and has no public name.
+    Under jit, 0.8.3 hands a NumPy array to a custom rule as `TypedNdArray`, which is no `jax.Array` and has no public
+    name. Newer versions have the type too.
     """
     return asarray(value) if type(value).__name__ == "TypedNdArray" else value
 

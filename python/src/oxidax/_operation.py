@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import copy
+import functools
 import inspect
 import keyword
 import re
@@ -41,12 +42,8 @@ class Operation:
         self._programs: dict[Any, Any] = {}
         self._keywords = _keywords(definition)
         results = definition.results
-        names = [buffer.name for buffer in results]
-        self._result_type: Any = (
-            collections.namedtuple(f"{definition.name}_result", names, rename=True) if len(results) > 1 else None
-        )
-        if self._result_type is not None:
-            _jax.make_exportable(self._result_type, target)
+        names = tuple(buffer.name for buffer in results)
+        self._result_type: Any = _result_type(definition.name, target, names) if len(results) > 1 else None
         self.__name__ = self.__qualname__ = definition.name
         self.__module__ = definition.id.rpartition("::")[0] or "oxidax"
         self.__signature__ = _signature(definition)
@@ -171,6 +168,14 @@ class Operation:
 
     def __deepcopy__(self, memo: Any) -> Operation:
         return self
+
+
+@functools.cache
+def _result_type(name: str, target: str, fields: tuple[str, ...]) -> Any:
+    """The named tuple of several results: one for each target and its fields, as its serialised name has them."""
+    made = collections.namedtuple(f"{name}_result", fields, rename=True)
+    _jax.make_exportable(made, f"oxidax.{target}({', '.join(fields)})")
+    return made
 
 
 _CONCRETE: set[type] = set()  # the classes of concrete JAX arrays that were met
