@@ -113,8 +113,8 @@ bench-kernels: libraries
 .PHONY: soak
 soak: libraries
 	@$(ENVIRONMENTS) prepare newest
-	$(NEWEST) bench/soak.py --calls 100000
-	$(NEWEST) bench/soak.py --calls 100000 --one-core
+	$(KERNELS) $(NEWEST) bench/soak.py --calls 100000
+	$(KERNELS) $(NEWEST) bench/soak.py --calls 100000 --one-core
 
 .PHONY: libraries
 libraries: toolchain openblas

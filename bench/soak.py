@@ -15,8 +15,6 @@ import threading
 import time
 from pathlib import Path
 
-from kernels import LIBRARY, install
-
 THREADS = 8
 SHAPES = [(4, 4), (3, 17, 17), (200, 8, 8), (65, 65), (40, 33, 33), (2, 3, 20, 10), (5, 10, 20)]
 STALLED = 60.0  # seconds without a call
@@ -182,13 +180,15 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--calls", type=int, default=100_000)
     parser.add_argument("--one-core", action="store_true", help="as under `taskset -c 0`")
-    parser.add_argument("--library", type=Path, default=LIBRARY)
     options = parser.parse_args()
     if options.one_core:
         os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
     os.environ.update(JAX_PLATFORMS="cpu", JAX_ENABLE_X64="1")
     os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0")  # only the kernels are of interest
-    install(str(options.library))
+    import oxidax_kernels
+
+    if len(oxidax_kernels.install()) != len(oxidax_kernels.installed()):
+        sys.exit("error: some kernels were not installed")
 
     made = cases()
     start = time.monotonic()
