@@ -239,6 +239,9 @@ impl<'f> Frame<'f> {
     }
 }
 
+/// The most dims of a buffer, which is what NumPy allows. A rank beyond it is not believed, and the dims are not read.
+pub(crate) const MAX_RANK: i64 = 64;
+
 /// The dims of a buffer, as they came.
 #[inline(always)]
 pub(crate) fn dims(buffer: &XLA_FFI_Buffer) -> &[i64] {

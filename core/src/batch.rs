@@ -122,12 +122,12 @@ fn range<'f>(call: &Call<'f>, elements: Range<usize>, row: &mut dyn Row<'f>) -> 
     for (step, strides) in steps.iter_mut().zip(&axes.strides[..count]) {
         *step = strides[last];
     }
+    let mut first = call.buffers;
     let mut element = elements.start;
     while element < elements.end {
         let index = axes.index(element);
-        let mut first = call.buffers;
-        for (k, buffer) in first[..count].iter_mut().enumerate() {
-            buffer.data = buffer.data.wrapping_offset(axes.offset(k, &index));
+        for (k, (buffer, origin)) in first.iter_mut().zip(&call.buffers[..count]).enumerate() {
+            buffer.data = origin.data.wrapping_offset(axes.offset(k, &index));
         }
         let length = (axes.shape[last] - index[last]).min(elements.end - element);
         row.run(&first, &steps, length).map_err(|(before, error)| (element + before, error))?;

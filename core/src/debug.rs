@@ -11,7 +11,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::time::Instant;
 
-use crate::abi::{self, Frame, List};
+use crate::abi::{self, Frame, List, MAX_RANK};
 use crate::dtype::DType;
 use crate::handler::{EntryPoint, OpInfo, Returned};
 use crate::sys::{XLA_FFI_Buffer, XLA_FFI_CallFrame};
@@ -132,11 +132,15 @@ fn buffers<'f>(frame: Frame<'f>, list: List) -> impl Iterator<Item = &'f XLA_FFI
     (0..count.max(0) as usize).filter_map(move |k| frame.buffer(list, k))
 }
 
+/// The dims of a buffer, if its rank is to be believed.
+fn dims(buffer: &XLA_FFI_Buffer) -> Option<&[i64]> {
+    (0..=MAX_RANK).contains(&buffer.rank).then(|| abi::dims(buffer))
+}
+
 /// Where a buffer lies, and its bytes; nothing for one without memory, or of a dtype or dims that no handler takes.
 fn memory(buffer: &XLA_FFI_Buffer) -> Option<(*mut c_void, usize)> {
     let size = DType::of_code(buffer.dtype)?.size();
-    let dims = abi::dims(buffer);
-    let bytes = dims.iter().try_fold(size, |n, &dim| n.checked_mul(usize::try_from(dim).ok()?))?;
+    let bytes = dims(buffer)?.iter().try_fold(size, |n, &dim| n.checked_mul(usize::try_from(dim).ok()?))?;
     (bytes > 0 && !buffer.data.is_null()).then_some((buffer.data, bytes))
 }
 
@@ -152,8 +156,11 @@ fn describe(frame: Frame<'_>, info: &OpInfo) -> String {
 }
 
 fn shape(buffer: &XLA_FFI_Buffer) -> String {
-    let dims: Vec<_> = abi::dims(buffer).iter().map(i64::to_string).collect();
-    format!("{}[{}]", DType::name_of(buffer.dtype), dims.join(","))
+    let dims = match dims(buffer) {
+        Some(dims) => dims.iter().map(i64::to_string).collect::<Vec<_>>().join(","),
+        None => format!("rank {}", buffer.rank),
+    };
+    format!("{}[{dims}]", DType::name_of(buffer.dtype))
 }
 
 /// One line on the standard error, which may be closed.
@@ -163,7 +170,22 @@ fn print(text: &str) {
 
 #[cfg(test)]
 mod tests {
-    use super::Options;
+    use std::ptr;
+
+    use super::{Options, memory, shape};
+    use crate::sys::XLA_FFI_Buffer;
+
+    #[test]
+    fn a_rank_that_nobody_believes_is_not_read() {
+        let mut byte = 0u8;
+        for rank in [-1, 65, i64::MAX] {
+            let data = ptr::from_mut(&mut byte).cast();
+            let (struct_size, extension_start) = (size_of::<XLA_FFI_Buffer>(), ptr::null_mut());
+            let buffer = XLA_FFI_Buffer { struct_size, extension_start, dtype: 11, data, rank, dims: ptr::null() };
+            assert!(memory(&buffer).is_none());
+            assert_eq!(shape(&buffer), format!("f32[rank {rank}]"));
+        }
+    }
 
     #[test]
     fn the_variable_is_a_list_of_words() {

@@ -8,7 +8,7 @@ use std::ptr;
 use std::sync::OnceLock;
 
 use crate::debug;
-use crate::handler::{EntryPoint, EntryPoints, HandlerDef, fence};
+use crate::handler::{EntryPoint, EntryPoints, HandlerDef, Panic, fence};
 use crate::manifest;
 use crate::plan::Instance;
 use crate::sys::*;
@@ -119,41 +119,48 @@ unsafe impl Send for Owned {}
 // SAFETY: R1: never written after it is made.
 unsafe impl Sync for Owned {}
 
-fn owned() -> &'static Owned {
+/// None if an author's default for an attribute panicked.
+fn owned() -> Option<&'static Owned> {
     static OWNED: OnceLock<Owned> = OnceLock::new();
-    OWNED.get_or_init(|| {
-        let json = manifest::json(handlers()).to_string();
-        // An interior NUL would be an author's `target = "a\0b"`; the loader compares it with the JSON and refuses.
-        let c_string = |text: &str| CString::new(text).unwrap_or_default();
-        let names: Vec<_> = handlers().iter().flat_map(|e| [e.target(), e.platform()].map(c_string)).collect();
-        let table = |execute: fn(&Entry) -> EntryPoint| -> Vec<ManifestHandler> {
-            let rows = handlers().iter().zip(names.chunks_exact(2));
-            rows.map(|(entry, names)| ManifestHandler {
-                target: names[0].as_ptr(),
-                platform: names[1].as_ptr(),
-                instantiate: ptr::null(),
-                prepare: ptr::null(),
-                initialize: ptr::null(),
-                execute: execute(entry) as *const c_void,
-            })
-            .collect()
-        };
-        let (table, debug) = (table(Entry::execute), table(|entry| entry.entries.debug));
-        Owned {
-            manifest: Manifest {
-                version: manifest::VERSION,
-                reserved: 0,
-                json: json.as_ptr().cast(),
-                json_len: json.len(),
-                handlers: table.as_ptr(),
-                num_handlers: table.len(),
-            },
-            _json: json,
-            _handlers: table,
-            debug,
-            _names: names,
-        }
-    })
+    let caught = |panic: Panic| {
+        panic.end();
+        None
+    };
+    fence(|| Some(OWNED.get_or_init(make)), caught)
+}
+
+fn make() -> Owned {
+    let json = manifest::json(handlers()).to_string();
+    // An interior NUL would be an author's `target = "a\0b"`; the loader compares it with the JSON and refuses.
+    let c_string = |text: &str| CString::new(text).unwrap_or_default();
+    let names: Vec<_> = handlers().iter().flat_map(|e| [e.target(), e.platform()].map(c_string)).collect();
+    let table = |execute: fn(&Entry) -> EntryPoint| -> Vec<ManifestHandler> {
+        let rows = handlers().iter().zip(names.chunks_exact(2));
+        rows.map(|(entry, names)| ManifestHandler {
+            target: names[0].as_ptr(),
+            platform: names[1].as_ptr(),
+            instantiate: ptr::null(),
+            prepare: ptr::null(),
+            initialize: ptr::null(),
+            execute: execute(entry) as *const c_void,
+        })
+        .collect()
+    };
+    let (table, debug) = (table(Entry::execute), table(|entry| entry.entries.debug));
+    Owned {
+        manifest: Manifest {
+            version: manifest::VERSION,
+            reserved: 0,
+            json: json.as_ptr().cast(),
+            json_len: json.len(),
+            handlers: table.as_ptr(),
+            num_handlers: table.len(),
+        },
+        _json: json,
+        _handlers: table,
+        debug,
+        _names: names,
+    }
 }
 
 /// Registers every handler of `platform` with a runtime, for hosts that have its API table; null, or the first refusal.
@@ -191,13 +198,7 @@ unsafe fn register_all(api: *const XLA_FFI_Api, platform: &str) -> *mut XLA_FFI_
 /// The library's manifest. Lives as long as the library. Null if an author's default for an attribute panicked.
 #[unsafe(no_mangle)]
 pub extern "C" fn oxidax_manifest() -> *const Manifest {
-    fence(
-        || &raw const owned().manifest,
-        |panic| {
-            panic.end();
-            ptr::null()
-        },
-    )
+    owned().map_or(ptr::null(), |owned| &raw const owned.manifest)
 }
 
 /// The manifest's table with debugging entry points: from now on they fill the results with the low byte of `fill`
@@ -205,13 +206,7 @@ pub extern "C" fn oxidax_manifest() -> *const Manifest {
 #[unsafe(no_mangle)]
 pub extern "C" fn oxidax_debug(fill: i32) -> *const ManifestHandler {
     debug::set_fill(fill);
-    fence(
-        || owned().debug.as_ptr(),
-        |panic| {
-            panic.end();
-            ptr::null()
-        },
-    )
+    owned().map_or(ptr::null(), |owned| owned.debug.as_ptr())
 }
 
 /// Registers every handler of `platform` ("cpu", "CUDA") with the runtime that `api` belongs to. Null for success.

@@ -7,7 +7,7 @@ use std::cell::RefCell;
 use std::fmt::{self, Write};
 use std::ptr;
 
-use crate::abi::{self, Frame, List};
+use crate::abi::{self, Frame, List, MAX_RANK};
 use crate::batch::{Axes, MAX_BATCH_AXES};
 use crate::buffer::Buf;
 use crate::decode::{Part, Slow};
@@ -19,22 +19,21 @@ use crate::plan::{Instance, Kind, MAX_DIMS, MAX_PARAMS, Spec};
 use crate::shape::{POISON, SizeVisitor, Sizes, Text};
 use crate::sys::XLA_FFI_Buffer;
 
-/// The most dims of a buffer, which is what NumPy allows. A rank beyond it is not believed, and the dims are not read.
-const MAX_RANK: i64 = 64;
-
 /// A call that the first tier did not take.
 #[cold]
 #[inline(never)]
 pub(crate) fn run(frame: Frame<'_>, instance: &'static Instance) -> Returned {
-    let mut call = Call::new(frame, instance);
-    let operands = call.operands(std::slice::from_ref(instance));
-    if !call.problems.is_empty() {
-        call.explain_shapes(operands);
-        return fail(frame, instance.info, call.report());
+    // A call is large: it stays where it is made.
+    let mut call = RefCell::new(Call::new(frame, instance));
+    let known = call.get_mut();
+    let operands = known.operands(std::slice::from_ref(instance));
+    if !known.problems.is_empty() {
+        known.explain_shapes(operands);
+        return fail(frame, instance.info, known.report());
     }
-    let (dims, call) = (call.dims, RefCell::new(call));
+    let dims = known.dims;
     let finish = (instance.step)(Slow { frame, dims: &dims, part: Part::Lead(&call) });
-    let mut call = call.into_inner();
+    let call = call.get_mut();
     match finish {
         Some(Ok(())) => ptr::null_mut(),
         Some(Err(error)) => fail(frame, instance.info, error),
