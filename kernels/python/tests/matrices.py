@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+# In units of sqrt(n) eps, over the norm of the matrix. Backward-stable algorithms stay at a few.
+LIMIT = 10
 DTYPES = ("float32", "float64", "complex64", "complex128")
 #: None at all, none, one and many.
 BATCHES = ((), (0,), (1,), (2, 3))
@@ -54,6 +56,22 @@ def distance(found, expected, dtype: str, size: int, scale=None) -> float:
     above, below = ((np.abs(x) ** 2).sum((-2, -1)) ** 0.5 for x in (difference, scale))
     relative = above / np.maximum(below, np.finfo(dtype).tiny)
     return float(relative.max(initial=0) / (np.finfo(dtype).eps * max(size, 1) ** 0.5))
+
+
+def check(dtype: str, shape: tuple[int, ...], **distances: float) -> None:
+    """Fails where a distance is above `LIMIT`."""
+    assert all(found < LIMIT for found in distances.values()), (dtype, shape, distances)
+
+
+def check_lu(dtype: str, a: np.ndarray, lu, permutation) -> None:
+    """Fails where the factors that `lu` holds are not those of `a`, or pivots were not chosen."""
+    m, n = a.shape[-2:]
+    k = min(m, n)
+    lower = np.tril(wide(lu), -1)[..., :k] + np.eye(m, k)
+    upper = np.triu(wide(lu))[..., :k, :]
+    permuted = np.take_along_axis(a, np.asarray(permutation)[..., None], -2)
+    check(dtype, a.shape, product=distance(lower @ upper, permuted, dtype, max(m, n)))
+    assert np.abs(lower).max(initial=0) < 1.42  # complex pivots are chosen by |re| + |im|
 
 
 def identity(n: int, like: np.ndarray) -> np.ndarray:

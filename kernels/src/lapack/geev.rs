@@ -11,9 +11,6 @@ use super::scalar::{Lapack, all_finite};
 use super::sizes::{ASK, BEYOND, Sizes, answered, leading, len, remembered};
 use super::workspace::{Lengths, Workspace};
 
-/// The size from which threads make one matrix faster.
-const THREADED_FROM: usize = 512;
-
 /// info of a matrix that is not finite, as jaxlib gives it.
 const NOT_FINITE: Int = -4;
 
@@ -37,7 +34,7 @@ impl<T: Lapack> Geev<T> {
     ///
     /// INVALID_ARGUMENT if `n`, or the workspace, does not fit LAPACK's integers.
     pub fn new(left: Eigenvectors, right: Eigenvectors, n: usize) -> Result<Self, Error> {
-        Self::on(Library::serving(n, THREADED_FROM), left, right, n)
+        Self::on(Library::serving(n), left, right, n)
     }
 
     /// As [`new`](Self::new), on a library of one's choice.

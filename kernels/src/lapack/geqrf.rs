@@ -12,9 +12,6 @@ use super::scalar::Lapack;
 use super::sizes::{ASK, Sizes, answered, leading, len, remembered};
 use super::workspace::{Lengths, Workspace};
 
-/// The size from which threads make one matrix faster.
-const THREADED_FROM: usize = 512;
-
 /// `a = q r`, in place, for `a` of `m x n`: `r` in the upper triangle, the reflectors whose product is `q` below it, and
 /// their factors in `tau`. Input that is not finite propagates.
 #[derive(Clone, Copy)]
@@ -34,7 +31,7 @@ impl<T: Lapack> Geqrf<T> {
     ///
     /// INVALID_ARGUMENT if a size does not fit LAPACK's integers.
     pub fn new(m: usize, n: usize) -> Result<Self, Error> {
-        Self::on(Library::serving(m.min(n), THREADED_FROM), m, n)
+        Self::on(Library::serving(m.min(n)), m, n)
     }
 
     /// As [`new`](Self::new), on a library of one's choice.

@@ -10,9 +10,6 @@ use super::scalar::{Lapack, all_finite};
 use super::sizes::{ASK, BEYOND, Sizes, answered, leading, len, remembered};
 use super::workspace::{Lengths, Workspace};
 
-/// The size from which threads make one matrix faster.
-const THREADED_FROM: usize = 512;
-
 /// `a = u diag(s) vt`, for `a` of `m x n`.
 ///
 /// A matrix that is not finite is not shown to LAPACK, which may never return from it. It, and one on which both
@@ -31,7 +28,7 @@ impl<T: Lapack> Gesdd<T> {
     ///
     /// INVALID_ARGUMENT if a size, or that of the workspace, does not fit LAPACK's integers.
     pub fn new(job: SvdJob, m: usize, n: usize) -> Result<Self, Error> {
-        Self::on(Library::serving(m.min(n), THREADED_FROM), job, m, n)
+        Self::on(Library::serving(m.min(n)), job, m, n)
     }
 
     /// As [`new`](Self::new), on a library of one's choice.

@@ -9,9 +9,6 @@ use super::scalar::{Lapack, all_finite, fill_identity};
 use super::sizes::{ASK, Sizes, answered, leading, len, remembered};
 use super::workspace::{Lengths, Workspace};
 
-/// The size from which threads make one matrix faster.
-const THREADED_FROM: usize = 512;
-
 /// info of a matrix that is not finite: argument `a` of `gesdd` in LAPACK's count, as LAPACK itself says it of NaN.
 pub(super) const NOT_FINITE: Int = -4;
 
@@ -138,7 +135,7 @@ impl<T: Lapack> Gesvd<T> {
     ///
     /// INVALID_ARGUMENT if a size, or that of the workspace, does not fit LAPACK's integers.
     pub fn new(job: SvdJob, m: usize, n: usize) -> Result<Self, Error> {
-        Self::on(Library::serving(m.min(n), THREADED_FROM), job, m, n)
+        Self::on(Library::serving(m.min(n)), job, m, n)
     }
 
     /// As [`new`](Self::new), on a library of one's choice.

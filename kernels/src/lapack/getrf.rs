@@ -8,9 +8,6 @@ use super::scalar::{Lapack, all_finite};
 use super::sizes::{Sizes, leading, len};
 use super::workspace::Lengths;
 
-/// The size from which threads make one matrix faster.
-const THREADED_FROM: usize = 512;
-
 /// The bytes of a cache line, on which vector code does not begin with single elements.
 const LINE: usize = 64;
 
@@ -29,7 +26,7 @@ impl<T: Lapack> Getrf<T> {
     ///
     /// INVALID_ARGUMENT if a size does not fit LAPACK's integers.
     pub fn new(m: usize, n: usize) -> Result<Self, Error> {
-        Self::on(Library::serving(m.min(n), THREADED_FROM), m, n)
+        Self::on(Library::serving(m.min(n)), m, n)
     }
 
     /// As [`new`](Self::new), on a library of one's choice.

@@ -21,6 +21,9 @@ pub struct Library {
     pub(super) z: Routines<Complex<f64>>,
 }
 
+/// The size from which threads make one matrix faster.
+const THREADED_FROM: usize = 512;
+
 static SCIPY: OnceLock<Library> = OnceLock::new();
 
 impl Library {
@@ -39,9 +42,9 @@ impl Library {
         self.name
     }
 
-    /// The library for a matrix whose smaller size is `size`, for a routine that gains from threads from size `from` up.
-    pub(super) fn serving(size: usize, from: usize) -> &'static Library {
-        if size < from { &OPENBLAS } else { SCIPY.get().unwrap_or(&OPENBLAS) }
+    /// The library for one matrix whose smaller size is `size`.
+    pub(super) fn serving(size: usize) -> &'static Library {
+        if size < THREADED_FROM { &OPENBLAS } else { SCIPY.get().unwrap_or(&OPENBLAS) }
     }
 
     /// Whether it is the one that is linked in, which uses one thread.

@@ -12,9 +12,6 @@ use super::scalar::Lapack;
 use super::sizes::{ASK, Sizes, answered, leading, len, remembered};
 use super::workspace::{Lengths, Workspace};
 
-/// The size from which threads make one matrix faster.
-const THREADED_FROM: usize = 512;
-
 /// The first `n` columns of the product of `k` reflectors of length `m`, in place of the reflectors; `k <= n <= m`.
 /// Without reflectors, the columns are those of the identity.
 #[derive(Clone, Copy)]
@@ -35,7 +32,7 @@ impl<T: Lapack> Orgqr<T> {
     ///
     /// INVALID_ARGUMENT if a size does not fit LAPACK's integers, or unless `k <= n <= m`.
     pub fn new(m: usize, n: usize, k: usize) -> Result<Self, Error> {
-        Self::on(Library::serving(n, THREADED_FROM), m, n, k)
+        Self::on(Library::serving(n), m, n, k)
     }
 
     /// As [`new`](Self::new), on a library of one's choice.

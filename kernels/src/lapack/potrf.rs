@@ -10,9 +10,6 @@ use super::scalar::Lapack;
 use super::sizes::{Sizes, leading, len};
 use super::workspace::Lengths;
 
-/// The size from which threads make one matrix faster.
-const THREADED_FROM: usize = 512;
-
 /// `a = l l^H` or `a = u^H u`, in place, for `a` of `n x n`.
 ///
 /// Only the triangle `uplo` is read and written, the other one keeps its bits. The imaginary part of the diagonal is taken
@@ -31,7 +28,7 @@ impl<T: Lapack> Potrf<T> {
     ///
     /// INVALID_ARGUMENT if `n` does not fit LAPACK's integers.
     pub fn new(uplo: Uplo, n: usize) -> Result<Self, Error> {
-        Self::on(Library::serving(n, THREADED_FROM), uplo, n)
+        Self::on(Library::serving(n), uplo, n)
     }
 
     /// As [`new`](Self::new), on a library of one's choice.

@@ -9,9 +9,6 @@ use super::scalar::Lapack;
 use super::sizes::{Sizes, leading, len};
 use super::workspace::Lengths;
 
-/// The size from which threads make one matrix faster.
-const THREADED_FROM: usize = 512;
-
 /// `op(a) x = b`, in place of `b`, for `a` and `b` of `n x n`.
 ///
 /// Only the triangle `uplo` of `a` is read. There are as many right-hand sides as rows because a single one is solved
@@ -31,7 +28,7 @@ impl<T: Lapack> Trtrs<T> {
     ///
     /// INVALID_ARGUMENT if `n` does not fit LAPACK's integers.
     pub fn new(uplo: Uplo, transpose: Transpose, n: usize) -> Result<Self, Error> {
-        Self::on(Library::serving(n, THREADED_FROM), uplo, transpose, n)
+        Self::on(Library::serving(n), uplo, transpose, n)
     }
 
     /// As [`new`](Self::new), on a library of one's choice.

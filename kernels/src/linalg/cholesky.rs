@@ -10,6 +10,7 @@
 //! pivot that is not a number is `info` > 0.
 
 use std::ops::Range;
+use std::slice;
 
 use oxidax::prelude::*;
 
@@ -43,12 +44,14 @@ pub fn cholesky<T: Lapack>(
     #[shape(n, n)] factor: &mut [T],
 ) -> Result<(), Error> {
     // Rows first, which LAPACK reads as the transpose: `a^T = (factor^T)^H factor^T`, with the other triangle.
-    let potrf = Potrf::new(if lower { Uplo::Upper } else { Uplo::Lower }, n)?;
+    let uplo = if lower { Uplo::Upper } else { Uplo::Lower };
     factor.fill(T::zero());
     for part in triangle(n, lower) {
         factor[part.clone()].copy_from_slice(&a[part]);
     }
-    if potrf.run(factor) != 0 {
+    let mut info = 0;
+    factorise(uplo, n, factor, ThreadPool::none(), slice::from_mut(&mut info))?;
+    if info != 0 {
         for part in triangle(n, lower) {
             factor[part].fill(T::NAN);
         }

@@ -7,6 +7,8 @@
 //!
 //! `info` is 0, or the place, from 1, of a pivot that is zero; the factors are complete then, too.
 
+use std::slice;
+
 use oxidax::prelude::*;
 
 use super::lu_pivots_to_permutation;
@@ -35,9 +37,9 @@ pub fn lu<T: Lapack>(
     #[shape(min(m, n))] pivots: &mut [i32],
     #[shape(m)] permutation: &mut [i32],
 ) -> Result<(), Error> {
-    let getrf = Getrf::new(m, n)?;
+    let mut info = 0; // singular or not, the factors are complete
     lu.copy_from_slice(&a);
-    getrf.run(&mut lu, pivots);
+    factorise([m, n], &mut lu, ThreadPool::none(), pivots, slice::from_mut(&mut info))?;
     pivots.iter_mut().for_each(|pivot| *pivot -= 1);
     lu_pivots_to_permutation(pivots, m as i64, permutation)
 }

@@ -23,9 +23,8 @@ from oxidax_kernels import _library, _scipy
 def _operations() -> dict[str, Any]:
     _scipy.hand_over()
     library = oxidax.load(_library.path())
-    definitions = [operation.definition for operation in library]
-    rules = {d.jvp for d in definitions} | {rule for d in definitions if d.vjp for rule in (d.vjp.fwd, d.vjp.bwd)}
-    return {operation.__name__: operation for operation in library if operation.definition.id not in rules}
+    rules = {rule for operation in library for rule in operation.rules}
+    return {operation.__name__: operation for operation in library if operation not in rules}
 
 
 def __getattr__(name: str) -> Any:
