@@ -219,6 +219,13 @@ def test_empty_arrays(rms, ops):
     assert ops.sum(jnp.ones((3, 0))).tolist() == [0, 0, 0]
 
 
+def test_xla_does_not_call_for_results_without_elements(ops):
+    with pytest.raises(jax.errors.JaxRuntimeError, match="fails: 1 and 1 elements"):
+        ops.fails(np.ones(1, "float32")).block_until_ready()
+    for shape in ((0,), (0, 3), (3, 0)):
+        assert ops.fails(np.ones(shape, "float32")).block_until_ready().shape == shape
+
+
 def test_disable_jit_works(rms):
     with jax.disable_jit():
         assert rms.rms_norm(x3).shape == (3,)

@@ -67,7 +67,7 @@ class _Derivative:
         shapes = [tuple(_jax.typeof(primal).shape) for primal in primals]
         inferred = infer_call(self.definition, shapes, params["sizes"], params["attributes"])
         sizes = tuple(inferred.dims.items())
-        outs = self.forward_pass(primals, sizes, **params)
+        outs = self.forward_pass(primals, sizes, inferred.results, **params)
         results = outs[: len(self.definition.results)]
         env = dict(zip([b.name for b in self.definition.arguments], primals, strict=True))
         env |= zip([b.name for b in self.definition.results], results, strict=True)
@@ -83,18 +83,23 @@ class _Derivative:
         return results, [next(out_tangents) if i in kept else _jax.zero_tangent(y) for i, y in enumerate(results)]
 
     def forward_pass(
-        self, primals: Sequence[Any], all_sizes: Sizes, *, instance: int, sizes: Sizes, attributes: Attributes
+        self,
+        primals: Sequence[Any],
+        all_sizes: Sizes,
+        result_shapes: Sequence[tuple[Size, ...]],
+        *,
+        instance: int,
+        sizes: Sizes,
+        attributes: Attributes,
     ) -> list[Any]:
         """The results of the operation, then the residuals."""
         if self.wiring.fwd is None:
             return bind(self.operation.primitive, primals, instance=instance, sizes=sizes, attributes=attributes)
         outs = self.call(self.wiring.fwd, list(primals), instance, all_sizes, attributes)
-        inferred = infer_call(self.definition, [tuple(_jax.typeof(p).shape) for p in primals], sizes, attributes)
-        full = [
-            self.spread(self.wiring.fwd, buffer.name, out, tuple(shape), buffer)
-            for buffer, out, shape in zip(self.definition.results, outs, inferred.results, strict=False)
-        ]
-        return [*full, *outs[len(full) :]]
+        count = len(result_shapes)
+        results = zip(self.definition.results, outs[:count], result_shapes, strict=True)
+        spread = [self.spread(self.wiring.fwd, buffer.name, out, shape, buffer) for buffer, out, shape in results]
+        return [*spread, *outs[count:]]
 
     def call(self, rule: Rule, operands: list[Any], instance: int, sizes: Sizes, attributes: Attributes) -> list[Any]:
         """Binds a rule: with the attributes and sizes of the operation that it names."""

@@ -107,12 +107,14 @@ def show_version(version: tuple[int, int] | None) -> str:
     return "of an unknown version" if version is None else f"{version[0]}.{version[1]}"
 
 
-def export_and_reload(function: Callable[..., Any], target: str, shapes: Sequence[tuple[Any, ...]], like: Any) -> Any:
+def export_and_reload(
+    function: Callable[..., Any], checks: Sequence[Any], shapes: Sequence[tuple[Any, ...]], like: Any
+) -> Any:
     """The function after a round trip through `jax.export`: exported, serialized, read back.
 
     Args:
         function: to be exported, for the platform of the default backend.
-        target: the custom call that it makes.
+        checks: what JAX is not to check, `Operation.export_checks`.
         shapes: of its operands; a string is a symbolic dim.
         like: arrays of the operands' dtypes.
 
@@ -127,8 +129,7 @@ def export_and_reload(function: Callable[..., Any], target: str, shapes: Sequenc
         text = ", ".join(map(str, shape))
         dims = export.symbolic_shape(f"({text},)" if shape else "()", scope=scope)
         specs.append(jax.ShapeDtypeStruct(dims, array.dtype))
-    allowed = [export.DisabledSafetyCheck.custom_call(target)]
-    exported = export.export(jax.jit(function), disabled_checks=allowed)(*specs)
+    exported = export.export(jax.jit(function), disabled_checks=checks)(*specs)
     return export.deserialize(exported.serialize()).call
 
 

@@ -167,7 +167,7 @@ _PRECEDENCE = {
 Variants = Mapping[str, Mapping[int, str]]  # of each attribute that is an enum: value to name
 
 
-def show(expr: Expr, variants: Variants = {}, outer: int = 0) -> str:  # noqa: B006 (it is only read)
+def show(expr: Expr, variants: Variants, outer: int = 0) -> str:
     """An expression as its author wrote it, and what an enum is compared with as callers write it."""
     if isinstance(expr, (int, str)):
         return str(expr)

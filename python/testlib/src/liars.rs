@@ -1,4 +1,4 @@
-//! Operations that break a promise, one each, for the tests of `oxidax.testing.opcheck`.
+//! Operations that break a promise, one each, for the tests of `oxidax.testing.opcheck`, and others that tests need broken.
 
 use std::fs::File;
 use std::hash::{BuildHasher, RandomState};
@@ -239,6 +239,14 @@ fn wrong_tangent_in_batches_jvp(#[shape(..)] x: &[f64], #[shape(..)] t_x: &[f64]
     for t_y in t_y {
         *t_y = 3.0 * x[0] * x[0] * t_x[0];
     }
+}
+
+// Failures ---------------------------------------------------------------------------------------
+
+/// Fails, whatever it is given.
+#[ffi_handler]
+fn fails(#[shape(n)] x: &[f32], #[shape(n)] y: &mut [f32]) -> Result<(), Error> {
+    Err(Error::internal(format!("{} and {} elements", x.len(), y.len())))
 }
 
 // Rules of other shapes: refused while tracing ------------------------------------------------------
