@@ -160,16 +160,21 @@ def versions():
 # The measured side.
 
 
+def install():
+    """Puts our kernels in the place of jaxlib's."""
+    import oxidax_kernels
+
+    if len(oxidax_kernels.install()) != len(oxidax_kernels.installed()):
+        sys.exit("error: some kernels were not installed")
+
+
 def serve(name):
     """Answers questions about cells, one a line."""
     from jaxlib import lapack
 
     lapack._lapack.initialize()  # or stock handlers have no LAPACK to call
     if name == "ours":
-        import oxidax_kernels
-
-        if len(oxidax_kernels.install()) != len(oxidax_kernels.installed()):
-            sys.exit("error: some kernels were not installed")
+        install()
     current, call = None, None
     for line in sys.stdin:
         question = json.loads(line)
