@@ -281,7 +281,9 @@ struct Calls<F, const N: usize>(F);
 
 impl<'f, F: FnMut([Buf<'f>; N]) -> Finish, const N: usize> Row<'f> for Calls<F, N> {
     fn run(&mut self, first: &Buffers<'f>, steps: &Steps, count: usize) -> Result<(), (usize, Error)> {
-        let Some(&(mut buffers)) = first.first_chunk::<N>() else { return Ok(()) };
+        const { assert!(N <= MAX_PARAMS) };
+        let mut buffers = [Buf::EMPTY; N];
+        buffers.copy_from_slice(&first[..N]);
         for element in 0..count {
             (self.0)(buffers).map_err(|error| (element, error))?;
             for k in 0..N {
