@@ -147,8 +147,8 @@ impl<'f, T: Element> Param<'f> for &'f [T] {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is neither an attribute nor a context of a handler",
     label = "XLA cannot supply a value of this type",
-    note = "attributes are numbers, `bool`, `&str`, `&[number]`, enums with `#[derive(FfiAttr)]`, `Option<..>` of these",
-    note = "a buffer must be marked with its dims: `#[shape(..)]`"
+    note = "attributes are numbers (`i64`, not `usize`), `bool`, `&str`, enums with `#[derive(FfiAttr)]`, `#[attr] &[number]`, `Option<..>` of these",
+    note = "a buffer is marked with its dims, `#[shape(..)]`; the size of a dim is `#[dim] n: usize`"
 )]
 pub trait AttrEnum: Copy + 'static {
     /// How its values travel.

@@ -128,6 +128,7 @@ pub unsafe trait Base<'f, P: Platform>: Sized {
     message = "`{Self}` cannot be a buffer of a handler for {P}",
     label = "not a buffer on this platform",
     note = "on the CPU: inputs are `&[T]`, or `&T` of rank 0, results `&mut [T]` or `&mut T`; on CUDA: `DeviceSlice<T>` and `DeviceSliceMut<T>`",
+    note = "`T` is a dtype (`f32`, `i64`, `Complex<f32>`, `Pred` for booleans, ..) or a type parameter with a bound, `T: Element`",
     note = "`InOut<..>`, `Shaped<..>`, `Ranked<.., R>` and `Matrix<..>` wrap these",
     note = "if this is an attribute, remove `#[shape(..)]`"
 )]

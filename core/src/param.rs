@@ -94,8 +94,8 @@ impl<'f> Source<'f> {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is neither an attribute nor a context of a handler",
     label = "XLA cannot supply a value of this type",
-    note = "attributes are numbers, `bool`, `&str`, `&[number]`, enums with `#[derive(FfiAttr)]`, `Option<..>` of these",
-    note = "a buffer must be marked with its dims: `#[shape(..)]`"
+    note = "attributes are numbers (`i64`, not `usize`), `bool`, `&str`, enums with `#[derive(FfiAttr)]`, `#[attr] &[number]`, `Option<..>` of these",
+    note = "a buffer is marked with its dims, `#[shape(..)]`; the size of a dim is `#[dim] n: usize`"
 )]
 pub unsafe trait Decode: Sized {
     /// What is kept for the length of the call.
@@ -115,8 +115,8 @@ pub unsafe trait Decode: Sized {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is neither an attribute nor a context of a handler",
     label = "XLA cannot supply a value of this type",
-    note = "attributes are numbers, `bool`, `&str`, `&[number]`, enums with `#[derive(FfiAttr)]`, `Option<..>` of these",
-    note = "a buffer must be marked with its dims: `#[shape(..)]`"
+    note = "attributes are numbers (`i64`, not `usize`), `bool`, `&str`, enums with `#[derive(FfiAttr)]`, `#[attr] &[number]`, `Option<..>` of these",
+    note = "a buffer is marked with its dims, `#[shape(..)]`; the size of a dim is `#[dim] n: usize`"
 )]
 pub trait Param<'f>: Decode {
     /// The parameter for one call of the function.

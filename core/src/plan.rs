@@ -88,20 +88,30 @@ pub const fn buffer<'f, P: Platform, B: BufferParam<'f, P>>(name: &'static str, 
     Spec { name, role, kind: Kind::Buffer { dtype, align, rank, axes, col_major: B::COL_MAJOR } }
 }
 
-/// An unmarked parameter.
+/// An unmarked parameter: an attribute or a context.
 #[track_caller]
-pub const fn param<'f, P: Param<'f>>(name: &'static str, default: Option<fn() -> Json>) -> Spec {
-    let accepts: fn(&Source<'_>) -> bool = |source| <P as Decode>::decode(source).is_some();
-    let kind = match P::ROLE {
-        Role::Attribute => {
-            Kind::Attribute { ty: P::TYPE, optional: default.is_some() || P::OPTIONAL, default, accepts }
-        }
-        _ => {
-            assert!(default.is_none(), "a context has no default: the runtime supplies it");
-            Kind::Context { accepts }
-        }
-    };
-    Spec { name, role: P::ROLE, kind }
+pub const fn param<'f, P: Param<'f>>(name: &'static str) -> Spec {
+    assert!(
+        !matches!(P::TYPE, AttrType::Array { .. }),
+        "a buffer or an array attribute? Mark a buffer with its dims, `#[shape(n)]`, and an attribute `#[attr]`"
+    );
+    match P::ROLE {
+        Role::Attribute => attr::<P>(name, None),
+        role => Spec { name, role, kind: Kind::Context { accepts: accepts::<P> } },
+    }
+}
+
+/// A parameter with `#[attr(..)]`.
+#[track_caller]
+pub const fn attr<'f, P: Param<'f>>(name: &'static str, default: Option<fn() -> Json>) -> Spec {
+    assert!(matches!(P::ROLE, Role::Attribute), "this is no attribute, the runtime supplies it: remove `#[attr]`");
+    let optional = default.is_some() || P::OPTIONAL;
+    Spec { name, role: P::ROLE, kind: Kind::Attribute { ty: P::TYPE, optional, default, accepts: accepts::<P> } }
+}
+
+/// Whether the parameter's type takes what came.
+fn accepts<P: Decode>(source: &Source<'_>) -> bool {
+    P::decode(source).is_some()
 }
 
 /// A `#[dim]` parameter.

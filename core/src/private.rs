@@ -16,7 +16,7 @@ pub use crate::handler::{
 };
 pub use crate::param::EnumRepr;
 pub use crate::plan::{
-    Instance, Plan, Selector, Spec, buffer, dim, instance, instance_at, param, plan, scratch, select,
+    Instance, Plan, Selector, Spec, attr, buffer, dim, instance, instance_at, param, plan, scratch, select,
 };
 pub use crate::platform::{Cpu, Cuda};
 pub use crate::shape::{Algebra, Sink};

@@ -19,7 +19,7 @@ fn spend(time: Duration) {
 
 /// Long enough for a batch of them to be shared.
 #[ffi_handler(batch = parallel)]
-fn slow_sum(#[shape(n)] x: &[i64], by: &[i64], #[shape()] y: &mut i64) -> Result<(), Error> {
+fn slow_sum(#[shape(n)] x: &[i64], #[attr] by: &[i64], #[shape()] y: &mut i64) -> Result<(), Error> {
     spend(Duration::from_micros(20));
     match x.iter().sum::<i64>() {
         13 => return Err(Error::invalid_argument("unlucky")),

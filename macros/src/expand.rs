@@ -198,11 +198,15 @@ fn spec(model: &Model, param: &Param) -> TokenStream {
             let arguments = place.arguments(mixed!(#name));
             quote_spanned!(place.first=> __p::scratch::<#platform, #ty> #arguments)
         }
-        Role::Attr { default } => {
+        Role::Attr { marked: false, .. } => {
+            let arguments = place.arguments(mixed!(#name));
+            quote_spanned!(place.first=> __p::param::<#ty> #arguments)
+        }
+        Role::Attr { marked: true, default } => {
             let default =
                 option(default.as_ref().map(|default| mixed!(|| __p::json::<#ty>({ let d: #ty = #default; d }))));
             let arguments = place.arguments(mixed!(#name, #default));
-            quote_spanned!(place.first=> __p::param::<#ty> #arguments)
+            quote_spanned!(place.first=> __p::attr::<#ty> #arguments)
         }
     }
 }
@@ -212,7 +216,7 @@ fn run(model: &Model) -> TokenStream {
     let (instance, platform) = (variables(model), platform(model));
     let decoded = |in_shapes: bool| {
         model.params.iter().enumerate().filter_map(move |(index, param)| {
-            let Role::Attr { default } = &param.role else { return None };
+            let Role::Attr { default, .. } = &param.role else { return None };
             if model.shape_attrs.contains(&index) != in_shapes {
                 return None;
             }
@@ -331,7 +335,7 @@ fn lend(index: usize, param: &Param) -> TokenStream {
     slot.set_span(place);
     let stored = quote_spanned!(place=> &mut #slot);
     match &param.role {
-        Role::Attr { default: Some(default) } => {
+        Role::Attr { default: Some(default), .. } => {
             let (some, none) =
                 (mixed!(__p::Some(s) => __p::lend::<#ty>(s)), mixed!(__p::None => { let d: #ty = #default; d }));
             quote_spanned!(place=> match #stored { #some, #none })

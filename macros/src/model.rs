@@ -67,6 +67,7 @@ pub(crate) enum Role {
     Scratch(shape::Expr<Value>),
     /// An attribute or a context.
     Attr {
+        marked: bool,
         default: Option<Expr>,
     },
 }
@@ -128,7 +129,7 @@ impl Model {
                         Some(size) => Role::Scratch(size),
                         None => unreachable!("parsing reported a size that it could not read"),
                     },
-                    Marker::Attr(attr) => Role::Attr { default: attr.default.clone() },
+                    Marker::Attr(attr) => Role::Attr { marked: attr.marked, default: attr.default.clone() },
                 },
             })
             .collect();

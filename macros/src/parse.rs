@@ -33,7 +33,7 @@ pub(crate) enum Marker {
     Dim,
     /// `#[scratch(4 * n)]`: temporary memory of so many elements.
     Scratch(Scratch),
-    /// `#[attr(..)]` or no marker: an attribute or a context, as the type's trait says.
+    /// `#[attr(..)]`, or no marker: an attribute or a context, as the type's trait says.
     Attr(Attr),
 }
 
@@ -53,6 +53,8 @@ pub(crate) struct Scratch {
 /// `#[attr(default = expr, name = "wire name")]`
 #[derive(Default)]
 pub(crate) struct Attr {
+    /// False where the parameter has no marker.
+    pub(crate) marked: bool,
     pub(crate) default: Option<Expr>,
     pub(crate) name: Option<LitStr>,
 }
@@ -188,7 +190,7 @@ fn scratch(attribute: &Attribute, errors: &mut Errors) -> Scratch {
 }
 
 fn attr(attribute: &Attribute, errors: &mut Errors) -> Attr {
-    let mut attr = Attr::default();
+    let mut attr = Attr { marked: true, ..Attr::default() };
     let malformed = match &attribute.meta {
         Meta::Path(_) => false,
         Meta::List(list) => list.parse_args_with(|input: ParseStream| keys(input, &mut attr, errors)).is_err(),

@@ -28,7 +28,7 @@ where
 #[ffi_handler(dtypes(T = [f32, f64]))]
 fn lifetimes<'a, 'b: 'a, T: Float + Near<'a> + 'a>(
     #[shape(n)] x: &'a [T],
-    w: Weights<'b, T>,
+    #[attr] w: Weights<'b, T>,
     name: &'a str,
     #[shape(n)] y: &'b mut [T],
 ) -> Result<(), Error>

@@ -47,6 +47,7 @@ fn attributes<T: Scalar>(
     #[attr(default = "L")] side: &str,
     #[attr(default = &[1, 2])] sizes: &[i64],
     #[attr(default = Some(2.0))] scale: Option<f32>,
+    #[attr]
     weights: &[f32],
     #[attr(default = T::zero())] shift: T,
     #[attr(default = u64::MAX)] seed: u64,

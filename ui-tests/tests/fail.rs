@@ -18,9 +18,12 @@ mod rules;
 const CORE: &[&str] = &[
     // A bound of core that a type does not meet.
     "element",
+    "element-bool",
+    "element-unbounded",
     "buffer-param",
     "buffer-param-cuda",
     "param",
+    "param-usize",
     "from-dim",
     "shape-attr",
     "outcome",
@@ -38,7 +41,8 @@ const CORE: &[&str] = &[
     "dtypes-alike",
     "inout-of-argument",
     "whole-of-fixed-rank",
-    "default-of-a-context",
+    "attr-of-a-context",
+    "array-without-marker",
     "too-many-instances",
     "too-many-selectors",
     "col-major-vector",

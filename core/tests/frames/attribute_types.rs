@@ -11,7 +11,7 @@ fn scalar_attribute<T: Element>(value: T, #[shape()] y: &mut T) {
 }
 
 #[ffi_handler(dtypes(T = [Pred, i8, i16, i32, i64, u8, u16, u32, u64, f16, bf16, f32, f64, Complex<f32>, Complex<f64>]))]
-fn array_attribute<T: Element>(values: &[T], #[shape(n)] y: &mut [T]) {
+fn array_attribute<T: Element>(#[attr] values: &[T], #[shape(n)] y: &mut [T]) {
     assert_eq!(values.len(), y.len());
     y.copy_from_slice(values);
 }

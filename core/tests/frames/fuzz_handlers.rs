@@ -70,6 +70,7 @@ pub fn fuzz_attributes(
     k: i64,
     #[attr(default = false)] full: bool,
     names: Option<&str>,
+    #[attr]
     weights: &[f32],
     #[attr(name = "B", default = 2.5)] b: f64,
     #[shape(n)] x: &[f64],
@@ -137,7 +138,7 @@ pub fn fuzz_scalars(#[shape()] x: &f32, seed: u64, half: f16, #[shape()] z: &Com
 }
 
 #[ffi_handler]
-pub fn fuzz_bool(#[shape(n)] x: &[Pred], mask: &[Pred], #[shape(n)] y: &mut [Pred]) {
+pub fn fuzz_bool(#[shape(n)] x: &[Pred], #[attr] mask: &[Pred], #[shape(n)] y: &mut [Pred]) {
     agree(&[(x.len(), y.len())]);
     let _ = read(x) ^ read(mask);
     y.fill(Pred::new(true));

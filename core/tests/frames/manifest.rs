@@ -31,6 +31,7 @@ fn everything<T: Scalar>(
     #[attr(default = "a \"mode\"")] mode: &str,
     gain: Option<T>,
     names: Option<&str>,
+    #[attr]
     mask: &[Pred],
     stream: Option<Stream<'_>>,
     #[dim] m: usize,

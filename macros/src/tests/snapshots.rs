@@ -72,7 +72,7 @@ fn generic_with_a_rule_and_a_default() {
                 impl<T: Float> __p::Kernel<(T,)> for __ffi_rms_norm {
                     const PARAMS: &'static [__p::Spec] = &[
                         __p::buffer::<__p::Cpu, &[T]>("x", &[0]),
-                        __p::param::<
+                        __p::attr::<
                             f64,
                         >(
                             "eps",
@@ -233,8 +233,8 @@ fn shapes_with_attributes_and_conditions() {
                 impl __p::Kernel<()> for __ffi_type {
                     const PARAMS: &'static [__p::Spec] = &[
                         __p::buffer::<__p::Cpu, &'_ [f64]>("a", &[0, 1]),
-                        __p::param::<bool>("keep", __p::None),
-                        __p::param::<Option<i64>>("k", __p::None),
+                        __p::attr::<bool>("keep", __p::None),
+                        __p::param::<Option<i64>>("k"),
                         __p::buffer::<__p::Cpu, &mut [f64]>("q", &[-1, -1]),
                         __p::buffer::<__p::Cpu, &mut [i32]>("info", &[]),
                     ];
@@ -364,7 +364,7 @@ fn cuda_with_two_variables_and_lifetimes() {
                     I: for<'a> Index<'a>,
                 {
                     const PARAMS: &'static [__p::Spec] = &[
-                        __p::param::<Stream>("stream", __p::None),
+                        __p::param::<Stream>("stream"),
                         __p::buffer::<__p::Cuda, DeviceSlice<'_, T>>("x", &[0]),
                         __p::buffer::<__p::Cuda, DeviceSlice<'_, I>>("at", &[1]),
                         __p::buffer::<__p::Cuda, DeviceSliceMut<'_, T>>("y", &[1]),
