@@ -39,8 +39,7 @@ fn every_kind<T: Float>(
     full: bool,
     #[attr(default = 3)] order: i64,
     name: &str,
-    #[attr]
-    weights: &[f32],
+    #[attr] weights: &[f32],
     shift: Option<Complex<f64>>,
     stream: Option<Stream<'_>>,
     #[dim] n: usize,

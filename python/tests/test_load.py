@@ -1,5 +1,6 @@
 """Loading: what is refused and how, what is shared, and what a second library or a rebuilt one does."""
 
+import pickle
 import shutil
 
 import c_library
@@ -10,6 +11,7 @@ from c_library import operation
 from conftest import library_path
 
 import oxidax
+from oxidax import _library
 
 
 def refused(path) -> str:
@@ -302,3 +304,27 @@ def test_numpy_arrays_go_in_as_they_are(rms):
     x = np.arange(1.0, 5.0, dtype=np.float32)
     assert rms.rms_norm(x).dtype == np.float32
     assert rms.rms_norm(x.astype(np.float64)).dtype == np.float64
+
+
+def test_operations_and_results_survive_a_pickle(rms, ops, tmp_path, run_python):
+    assert pickle.loads(pickle.dumps(rms.rms_norm)) is rms.rms_norm
+    assert pickle.loads(pickle.dumps(rms)) is rms
+    results = ops.qr_shapes(jnp.ones((3, 2), jnp.float32), full=False)
+    again = pickle.loads(pickle.dumps(results))
+    assert type(again) is type(results)
+    np.testing.assert_array_equal(again[0], results[0])
+    (tmp_path / "work").write_bytes(pickle.dumps((rms.rms_norm, results)))
+    printed = run_python(
+        """
+        import pathlib, pickle, sys
+        operation, results = pickle.loads(pathlib.Path(sys.argv[1]).read_bytes())
+        print(operation(results[0]).shape, type(results).__name__, sep="; ", end="")
+        """,
+        tmp_path / "work",
+    )
+    assert printed.split("; ") == [str(results[0].shape), "qr_shapes_result"]
+
+
+def test_a_pickled_operation_that_is_no_more_says_so(rms):
+    with pytest.raises(oxidax.LoadError, match="has no operation rms_norm::gone, which was pickled"):
+        _library._operation(rms.__file__, "rms_norm::gone")

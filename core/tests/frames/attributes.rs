@@ -54,8 +54,7 @@ fn optional(
     #[attr(default = 7)] size: i64,
     flag: Option<bool>,
     #[attr(default = "none")] mode: &str,
-    #[attr]
-    weights: Option<&[f32]>,
+    #[attr] weights: Option<&[f32]>,
     #[attr(default = &[1, 2])] steps: &[i64],
     #[shape(5)] y: &mut [i64],
 ) {

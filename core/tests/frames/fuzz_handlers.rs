@@ -70,8 +70,7 @@ pub fn fuzz_attributes(
     k: i64,
     #[attr(default = false)] full: bool,
     names: Option<&str>,
-    #[attr]
-    weights: &[f32],
+    #[attr] weights: &[f32],
     #[attr(name = "B", default = 2.5)] b: f64,
     #[shape(n)] x: &[f64],
     #[dim] n: usize,

@@ -31,8 +31,7 @@ fn everything<T: Scalar>(
     #[attr(default = "a \"mode\"")] mode: &str,
     gain: Option<T>,
     names: Option<&str>,
-    #[attr]
-    mask: &[Pred],
+    #[attr] mask: &[Pred],
     stream: Option<Stream<'_>>,
     #[dim] m: usize,
     #[shape(rows, if full { m } else { n })] c: InOut<&mut [T]>,

@@ -5,6 +5,7 @@ The process-wide tables of libraries and targets live here. Nothing here starts 
 
 from __future__ import annotations
 
+import copyreg
 import os
 import threading
 import warnings
@@ -98,6 +99,18 @@ def load(path: str | os.PathLike[str]) -> Library:
         if opened.sha256 not in _libraries:
             _libraries[opened.sha256] = _make(opened)
         return _libraries[opened.sha256]
+
+
+def _operation(path: str, identifier: str) -> Operation:
+    found = [operation for operation in load(path) if operation.definition.id == identifier]
+    if not found:
+        raise LoadError(f"{path} has no operation {identifier}, which was pickled: was the library rebuilt without it?")
+    return found[0]
+
+
+# A pickle holds the library's path: whoever reads it loads the library.
+copyreg.pickle(Library, lambda library: (load, (library.__file__,)))
+copyreg.pickle(Operation, lambda operation: (_operation, (operation.shared_object.path, operation.definition.id)))
 
 
 def _make(opened: SharedObject) -> Library:

@@ -174,8 +174,13 @@ class Operation:
 def _result_type(name: str, target: str, fields: tuple[str, ...]) -> Any:
     """The named tuple of several results: one for each target and its fields, as its serialised name has them."""
     made = collections.namedtuple(f"{name}_result", fields, rename=True)
+    made.__reduce__ = lambda self: (_result, (name, target, fields, tuple(self)))  # pickle finds no class made here
     _jax.make_exportable(made, f"oxidax.{target}({', '.join(fields)})")
     return made
+
+
+def _result(name: str, target: str, fields: tuple[str, ...], values: tuple[Any, ...]) -> Any:
+    return _result_type(name, target, fields)(*values)
 
 
 _CONCRETE: set[type] = set()  # the classes of concrete JAX arrays that were met

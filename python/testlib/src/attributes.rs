@@ -10,7 +10,7 @@ fn scalar<T: Element>(value: T, #[shape()] y: &mut T) {
 
 /// The attribute itself, an array of `n` elements.
 #[ffi_handler(dtypes(T = [Pred, i8, i16, i32, i64, u8, u16, u32, u64, f16, bf16, f32, f64, Complex<f32>, Complex<f64>]))]
-fn array<T: Element>(values: &[T], #[shape(n)] y: &mut [T]) -> Result<(), Error> {
+fn array<T: Element>(#[attr] values: &[T], #[shape(n)] y: &mut [T]) -> Result<(), Error> {
     if values.len() != y.len() {
         return Err(Error::invalid_argument(format!("{} values for {} elements", values.len(), y.len())));
     }
