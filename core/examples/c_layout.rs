@@ -38,6 +38,8 @@ fn main() {
         XLA_FFI_Handler_Bundle { instantiate, prepare, initialize, execute }
         XLA_FFI_Handler_Register_Args { struct_size, extension_start, name, platform, bundle, traits }
         XLA_FFI_Stream_Get_Args { struct_size, extension_start, ctx, stream }
+        XLA_FFI_DeviceMemory_Allocate_Args { struct_size, extension_start, ctx, size, alignment, data }
+        XLA_FFI_DeviceMemory_Free_Args { struct_size, extension_start, ctx, size, data }
         XLA_FFI_ThreadPool_Schedule_Args { struct_size, extension_start, ctx, task, data }
         XLA_FFI_ThreadPool_NumThreads_Args { struct_size, extension_start, ctx, num_threads }
         XLA_FFI_Metadata { struct_size, api_version, traits }

@@ -133,6 +133,44 @@ impl<'f> Frame<'f> {
         self.accepted(error).then_some(args.stream)
     }
 
+    /// Device memory of XLA's allocator, which is to be given back before the call ends. None where there is no more, and
+    /// on the CPU. An alignment above 16 is refused.
+    pub(crate) fn allocate(self, size: usize, alignment: usize) -> Option<*mut c_void> {
+        let mut args = XLA_FFI_DeviceMemory_Allocate_Args {
+            struct_size: size_of::<XLA_FFI_DeviceMemory_Allocate_Args>(),
+            extension_start: ptr::null_mut(),
+            ctx: self.0.ctx,
+            size,
+            alignment,
+            data: ptr::null_mut(),
+        };
+        // SAFETY: F5: the frame's API table outlives the call.
+        let allocate = unsafe { (*self.0.api).XLA_FFI_DeviceMemory_Allocate };
+        // SAFETY: F5: `ctx` is the frame's own, and the struct is as the API describes it.
+        let error = unsafe { allocate(&mut args) };
+        (self.accepted(error) && !args.data.is_null()).then_some(args.data)
+    }
+
+    /// Gives back what [`allocate`](Self::allocate) gave.
+    ///
+    /// # Safety
+    ///
+    /// It came from there, with this size, and was not given back before.
+    pub(crate) unsafe fn free(self, data: *mut c_void, size: usize) {
+        let mut args = XLA_FFI_DeviceMemory_Free_Args {
+            struct_size: size_of::<XLA_FFI_DeviceMemory_Free_Args>(),
+            extension_start: ptr::null_mut(),
+            ctx: self.0.ctx,
+            size,
+            data,
+        };
+        // SAFETY: F5: the frame's API table outlives the call.
+        let free = unsafe { (*self.0.api).XLA_FFI_DeviceMemory_Free };
+        // SAFETY: F5: the memory is the allocator's, as the caller promises.
+        let error = unsafe { free(&mut args) };
+        self.accepted(error);
+    }
+
     /// Hands a task to a thread of XLA's pool; false if the runtime did not take it. Tasks may start after the call is
     /// over, and must find nothing of it then.
     pub(crate) fn schedule(self, task: XLA_FFI_Task, data: *mut c_void) -> bool {

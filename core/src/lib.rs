@@ -55,7 +55,7 @@ pub use num_traits;
 pub use abi::AttrValue;
 pub use attr::{AttrEnum, ShapeAttr};
 pub use buffer::{Base, BufferParam, ColMajor, DeviceSlice, DeviceSliceMut, InOut, Matrix, Ranked, Shaped};
-pub use context::{Scratch, ScratchParam, Stream, ThreadPool};
+pub use context::{DeviceScratch, Scratch, ScratchParam, Stream, ThreadPool};
 pub use dtype::{DType, Element, Float, Pred, Scalar};
 pub use error::{Error, ErrorCode, Outcome};
 pub use param::{AttrType, Decode, EnumRepr, FromDim, Param, Role, Source};
@@ -72,7 +72,7 @@ pub mod prelude {
     pub use num_traits::{One, Zero};
 
     pub use crate::{
-        ColMajor, Complex, DeviceSlice, DeviceSliceMut, Element, Error, ErrorCode, FfiAttr, Float, InOut, Matrix, Pred,
-        Ranked, Scalar, Scratch, Shaped, Stream, ThreadPool, bf16, f16, ffi_handler,
+        ColMajor, Complex, DeviceScratch, DeviceSlice, DeviceSliceMut, Element, Error, ErrorCode, FfiAttr, Float,
+        InOut, Matrix, Pred, Ranked, Scalar, Scratch, Shaped, Stream, ThreadPool, bf16, f16, ffi_handler,
     };
 }

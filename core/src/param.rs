@@ -106,6 +106,8 @@ pub unsafe trait Decode: Sized {
     const TYPE: AttrType;
     /// Whether the attribute may be missing.
     const OPTIONAL: bool = false;
+    /// Whether a context allocates on the device, which XLA cannot record into a CUDA graph.
+    const ALLOCATES: bool = false;
 
     /// Reads the value, or refuses it.
     fn decode(source: &Source<'_>) -> Option<Self::Stored>;
@@ -133,6 +135,7 @@ unsafe impl<P: Decode> Decode for Option<P> {
     const ROLE: Role = P::ROLE;
     const TYPE: AttrType = P::TYPE;
     const OPTIONAL: bool = true;
+    const ALLOCATES: bool = P::ALLOCATES;
 
     #[inline(always)]
     fn decode(source: &Source<'_>) -> Option<Self::Stored> {

@@ -23,6 +23,8 @@ pub struct Spec {
     /// The name in Python; of an attribute, the one XLA carries.
     pub(crate) name: &'static str,
     pub(crate) role: Role,
+    /// Whether it allocates on the device.
+    pub(crate) allocates: bool,
     pub(crate) kind: Kind,
 }
 
@@ -85,7 +87,7 @@ pub const fn buffer<'f, P: Platform, B: BufferParam<'f, P>>(name: &'static str, 
     };
     let dtype = <<B::Base as Base<'f, P>>::Elem as crate::dtype::Element>::DTYPE;
     let align = align_of::<<B::Base as Base<'f, P>>::Elem>();
-    Spec { name, role, kind: Kind::Buffer { dtype, align, rank, axes, col_major: B::COL_MAJOR } }
+    Spec { name, role, allocates: false, kind: Kind::Buffer { dtype, align, rank, axes, col_major: B::COL_MAJOR } }
 }
 
 /// An unmarked parameter: an attribute or a context.
@@ -97,7 +99,7 @@ pub const fn param<'f, P: Param<'f>>(name: &'static str) -> Spec {
     );
     match P::ROLE {
         Role::Attribute => attr::<P>(name, None),
-        role => Spec { name, role, kind: Kind::Context { accepts: accepts::<P> } },
+        role => Spec { name, role, allocates: P::ALLOCATES, kind: Kind::Context { accepts: accepts::<P> } },
     }
 }
 
@@ -106,7 +108,8 @@ pub const fn param<'f, P: Param<'f>>(name: &'static str) -> Spec {
 pub const fn attr<'f, P: Param<'f>>(name: &'static str, default: Option<fn() -> Json>) -> Spec {
     assert!(matches!(P::ROLE, Role::Attribute), "this is no attribute, the runtime supplies it: remove `#[attr]`");
     let optional = default.is_some() || P::OPTIONAL;
-    Spec { name, role: P::ROLE, kind: Kind::Attribute { ty: P::TYPE, optional, default, accepts: accepts::<P> } }
+    let kind = Kind::Attribute { ty: P::TYPE, optional, default, accepts: accepts::<P> };
+    Spec { name, role: P::ROLE, allocates: false, kind }
 }
 
 /// Whether the parameter's type takes what came.
@@ -116,12 +119,12 @@ fn accepts<P: Decode>(source: &Source<'_>) -> bool {
 
 /// A `#[dim]` parameter.
 pub const fn dim<N: FromDim>(name: &'static str) -> Spec {
-    Spec { name, role: Role::Dim, kind: Kind::Inner }
+    Spec { name, role: Role::Dim, allocates: false, kind: Kind::Inner }
 }
 
 /// A `#[scratch(..)]` parameter.
 pub const fn scratch<'f, P: Platform, B: ScratchParam<'f, P>>(name: &'static str) -> Spec {
-    Spec { name, role: Role::Scratch, kind: Kind::Inner }
+    Spec { name, role: Role::Scratch, allocates: <B::Source as Decode>::ALLOCATES, kind: Kind::Inner }
 }
 
 /// Where the parameters of a handler stand in a call frame.
@@ -160,6 +163,10 @@ pub const fn plan(specs: &[Spec], info: &OpInfo) -> Plan {
     };
     let mut i = 0;
     while i < specs.len() {
+        assert!(
+            !(specs[i].allocates && info.command_buffer),
+            "a CUDA graph would use this scratch memory again after the call: say `command_buffer = false`, or make it a result"
+        );
         match specs[i].role {
             Role::Argument => plan.slots[i] = take(&mut plan.counts[0]),
             Role::Result => plan.slots[i] = take(&mut plan.counts[1]),

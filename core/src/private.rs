@@ -9,7 +9,7 @@ pub use serde_json::Value as Json;
 
 pub use crate::attr::{AttrEnum, ShapeAttr};
 pub use crate::buffer::Buf;
-pub use crate::context::{ScratchParam, Scratchpad};
+pub use crate::context::ScratchParam;
 pub use crate::decode::Decoder;
 pub use crate::handler::{
     Batch, Cx, Finish, Handler, HandlerDef, Kernel, OpInfo, Operation, Returned, Vjp, no_instance, run,
@@ -26,7 +26,7 @@ pub type SizeAlgebra = crate::shape::Sizes<()>;
 
 use crate::dtype::Element;
 use crate::error::{Error, Outcome};
-use crate::param::{FromDim, Param};
+use crate::param::{Decode, FromDim, Param};
 use crate::platform::Platform;
 
 /// The parameter for one call of the function.
@@ -58,10 +58,22 @@ pub fn json<'f, P: Param<'f>>(default: P) -> Json {
     default.to_json()
 }
 
-/// Scratch memory for one call of the function.
+/// The context that a `#[scratch(..)]` parameter's memory comes from.
+pub type ScratchSource<'f, P, B> = <B as ScratchParam<'f, P>>::Source;
+
+/// Scratch memory for one call of the function, of `len` elements.
 #[inline(always)]
-pub fn lend_scratch<'f, P: Platform, B: ScratchParam<'f, P>>(pad: &'f mut Scratchpad) -> Result<B, Error> {
-    B::lend(pad)
+pub fn lend_scratch<'f, P: Platform, B: ScratchParam<'f, P>>(
+    stored: &'f mut <B::Source as Decode>::Stored,
+    name: &str,
+    len: i64,
+) -> Result<B, Error> {
+    match usize::try_from(len) {
+        Ok(len) => B::take(B::Source::lend(stored), len),
+        Err(_) => Err(Error::invalid_argument(format!(
+            "the size of scratch memory {name:?} is negative, overflows or divides by zero"
+        ))),
+    }
 }
 
 /// How an enum with `#[repr(T)]` travels.

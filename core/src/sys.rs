@@ -212,6 +212,27 @@ pub struct XLA_FFI_Stream_Get_Args {
     pub stream: *mut c_void,
 }
 
+#[repr(C)]
+pub struct XLA_FFI_DeviceMemory_Allocate_Args {
+    pub struct_size: usize,
+    pub extension_start: *mut XLA_FFI_Extension_Base,
+    pub ctx: *mut XLA_FFI_ExecutionContext,
+    pub size: usize,
+    /// At most 16 is supported.
+    pub alignment: usize,
+    /// Out.
+    pub data: *mut c_void,
+}
+
+#[repr(C)]
+pub struct XLA_FFI_DeviceMemory_Free_Args {
+    pub struct_size: usize,
+    pub extension_start: *mut XLA_FFI_Extension_Base,
+    pub ctx: *mut XLA_FFI_ExecutionContext,
+    pub size: usize,
+    pub data: *mut c_void,
+}
+
 /// What a thread of XLA's pool runs.
 pub type XLA_FFI_Task = unsafe extern "C" fn(*mut c_void);
 
@@ -265,8 +286,9 @@ pub struct XLA_FFI_Api {
     pub XLA_FFI_ExecutionContext_Get: *const c_void,
     pub XLA_FFI_State_Set: *const c_void,
     pub XLA_FFI_State_Get: *const c_void,
-    pub XLA_FFI_DeviceMemory_Allocate: *const c_void,
-    pub XLA_FFI_DeviceMemory_Free: *const c_void,
+    pub XLA_FFI_DeviceMemory_Allocate:
+        unsafe extern "C" fn(*mut XLA_FFI_DeviceMemory_Allocate_Args) -> *mut XLA_FFI_Error,
+    pub XLA_FFI_DeviceMemory_Free: unsafe extern "C" fn(*mut XLA_FFI_DeviceMemory_Free_Args) -> *mut XLA_FFI_Error,
     pub XLA_FFI_ThreadPool_Schedule: unsafe extern "C" fn(*mut XLA_FFI_ThreadPool_Schedule_Args) -> *mut XLA_FFI_Error,
     pub XLA_FFI_ThreadPool_NumThreads:
         unsafe extern "C" fn(*mut XLA_FFI_ThreadPool_NumThreads_Args) -> *mut XLA_FFI_Error,

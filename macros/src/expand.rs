@@ -259,18 +259,22 @@ fn attempt(pattern: TokenStream, step: TokenStream) -> TokenStream {
     mixed!(let __p::Some(#pattern) = #step else { return __p::None };)
 }
 
-/// Scratch memory, with its size worked out on the values of the call.
+/// The contexts that scratch memory comes from, and its sizes, worked out on the values of the call.
 fn scratch(model: &Model) -> impl Iterator<Item = TokenStream> {
-    model.params.iter().enumerate().filter_map(|(index, param)| {
+    let platform = platform(model);
+    model.params.iter().enumerate().filter_map(move |(index, param)| {
         let Role::Scratch(size) = &param.role else { return None };
-        let (slot, name) = (local("p", index), &param.name);
-        let size = size.expand(&|value: &Value| model.index(value));
+        let (slot, len, position) = (local("p", index), local("s", index), Literal::usize_unsuffixed(index));
+        let (name, ty, size) = (&param.name, &param.ty, size.expand(&|value: &Value| model.index(value)));
+        let source = mixed!(__d.param::<__p::ScratchSource<'_, #platform, #ty>>(__plan, #position, #name));
+        let source = attempt(mixed!(mut #slot), source);
         Some(mixed! {
-            let mut #slot = {
+            #source
+            let #len = {
                 use __p::Algebra as _;
                 type S = __p::SizeAlgebra;
                 let v = &__v;
-                __p::Scratchpad::new(#name, #size)
+                #size
             };
         })
     })
@@ -310,8 +314,8 @@ fn call(model: &Model) -> TokenStream {
                 mixed!(__p::from_dim::<#ty>(__v[#dim]))
             }
             Role::Scratch(_) => {
-                let slot = local("p", index);
-                mixed!(__p::lend_scratch::<#platform, #ty>(&mut #slot)?)
+                let (slot, len, name) = (local("p", index), local("s", index), &param.name);
+                mixed!(__p::lend_scratch::<#platform, #ty>(&mut #slot, #name, #len)?)
             }
             Role::Attr { .. } => lend(index, param),
         }

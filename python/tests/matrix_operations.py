@@ -93,6 +93,7 @@ ROWS = [
     Row("oxidax_testlib", "negate", lambda x: ~x, (np.array([True, False]),)),
     Row("oxidax_testlib", "checked_sqrt", jnp.sqrt, (F,)),
     Row("oxidax_testlib", "panics", lambda x: x, (F,)),
+    Row("oxidax_testlib", "wants_a_device", lambda x: x, (F,)),
     Row("oxidax_testlib", "triangle", lambda a: (jnp.tril(a), a.T.reshape(-1)), (A,)),
     Row("oxidax_testlib", "extent", lambda a: jnp.ones((3, 3)), (B,), {"extent": "full"}),
     Row("oxidax_testlib", "matmul", lambda a, b: a @ b, (A, B)),

@@ -76,6 +76,12 @@ def test_a_panic_is_an_error_and_the_process_goes_on(ops):
     assert ops.panics(jnp.float32(2)) == 2
 
 
+def test_the_cpu_refuses_device_memory_and_lives(ops):
+    with pytest.raises(jax.errors.JaxRuntimeError, match="RESOURCE_EXHAUSTED.*8 elements of f64.*on the device"):
+        jax.block_until_ready(ops.wants_a_device(jnp.float32(-1)))
+    assert ops.wants_a_device(jnp.float32(2)) == 2
+
+
 def test_out_of_range_values_are_errors_of_the_function(ops, lu):
     with pytest.raises(jax.errors.JaxRuntimeError, match=r"OUT_OF_RANGE.*take: .*no element 4"):
         jax.block_until_ready(ops.take(x3, jnp.array([4])))

@@ -179,6 +179,7 @@ HONEST = {
     "outer": ([random(3), random(5, 1, 4), random(2)], {}),
     "pairs": ([single(2), single(4), single(3)], {}),
     "panics": ([np.float32(2)], {}),
+    "wants_a_device": ([np.float32(2)], {}),
     "qr_shapes": ([random(4, 3)], {"full": True}),
     "repeat": ([np.float32(2)], {"k": 3}),
     "repeat_bwd": ([single(3)], {}),

@@ -43,6 +43,7 @@ const CORE: &[&str] = &[
     "whole-of-fixed-rank",
     "attr-of-a-context",
     "array-without-marker",
+    "scratch-in-a-graph",
     "too-many-instances",
     "too-many-selectors",
     "col-major-vector",

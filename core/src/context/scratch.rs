@@ -50,12 +50,8 @@ impl<'f> Scratch<'f> {
     ///
     /// RESOURCE_EXHAUSTED if there is not so much memory.
     pub fn take<T: Element>(self, len: usize) -> Result<&'f mut [T], Error> {
-        let exhausted = || {
-            let message = format!("{len} elements of {} as scratch memory are not to be had", T::DTYPE.name());
-            Error::new(ErrorCode::ResourceExhausted, message)
-        };
         let bytes = len.checked_mul(size_of::<T>()).filter(|&bytes| bytes <= isize::MAX as usize - ALIGN);
-        let data = bytes.and_then(|bytes| self.arena.bump(bytes)).ok_or_else(exhausted)?;
+        let data = bytes.and_then(|bytes| self.arena.bump(bytes)).ok_or_else(|| exhausted::<T>(len, ""))?;
         // SAFETY: S1: aligned to a cache line, so many bytes, initialised, and given out once until the next reset, which
         // needs the arena mutably.
         Ok(unsafe { slice::from_raw_parts_mut(data.cast().as_ptr(), len) })
@@ -189,45 +185,37 @@ impl<'f> Param<'f> for Scratch<'f> {
     }
 }
 
-/// The memory of a `#[scratch(..)]` parameter.
-pub struct Scratchpad {
-    lease: Lease,
-    name: &'static str,
-    len: i64,
-}
-
-impl Scratchpad {
-    /// For `len` elements, or an error when they are asked for if that is no size.
-    pub fn new(name: &'static str, len: i64) -> Self {
-        Scratchpad { lease: Lease::take(), name, len }
-    }
-}
-
 /// The type of a `#[scratch(..)]` parameter on platform `P`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be scratch memory of a handler for {P}",
     label = "not scratch memory on this platform",
-    note = "on the CPU, scratch memory is `&mut [T]`"
+    note = "scratch memory is `&mut [T]` on the CPU, and `DeviceSliceMut<T>` on CUDA"
 )]
 pub trait ScratchParam<'f, P: Platform>: Sized {
-    /// The memory for one call of the function.
+    /// The context that has the memory.
+    type Source: Param<'f>;
+
+    /// So many elements of it.
     ///
     /// # Errors
     ///
-    /// INVALID_ARGUMENT if the size is none, RESOURCE_EXHAUSTED if there is not so much memory.
-    fn lend(pad: &'f mut Scratchpad) -> Result<Self, Error>;
+    /// RESOURCE_EXHAUSTED if there is not so much memory.
+    fn take(source: Self::Source, len: usize) -> Result<Self, Error>;
 }
 
 #[diagnostic::do_not_recommend]
 impl<'f, T: Element> ScratchParam<'f, Cpu> for &'f mut [T] {
-    fn lend(pad: &'f mut Scratchpad) -> Result<Self, Error> {
-        let Ok(len) = usize::try_from(pad.len) else {
-            let message =
-                format!("the size of scratch memory {:?} is negative, overflows or divides by zero", pad.name);
-            return Err(Error::invalid_argument(message));
-        };
-        Scratch { arena: pad.lease.reset() }.take(len)
+    type Source = Scratch<'f>;
+
+    fn take(source: Scratch<'f>, len: usize) -> Result<Self, Error> {
+        source.take(len)
     }
+}
+
+/// That so much memory is not there.
+pub(super) fn exhausted<T: Element>(len: usize, place: &str) -> Error {
+    let message = format!("{len} elements of {} as scratch memory are not to be had{place}", T::DTYPE.name());
+    Error::new(ErrorCode::ResourceExhausted, message)
 }
 
 #[cfg(test)]

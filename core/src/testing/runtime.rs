@@ -148,8 +148,8 @@ pub(super) fn api(minor: i32) -> XLA_FFI_Api {
         XLA_FFI_ExecutionContext_Get: ptr::null(),
         XLA_FFI_State_Set: ptr::null(),
         XLA_FFI_State_Get: ptr::null(),
-        XLA_FFI_DeviceMemory_Allocate: ptr::null(),
-        XLA_FFI_DeviceMemory_Free: ptr::null(),
+        XLA_FFI_DeviceMemory_Allocate: device_memory_allocate,
+        XLA_FFI_DeviceMemory_Free: device_memory_free,
         XLA_FFI_ThreadPool_Schedule: pool_schedule,
         XLA_FFI_ThreadPool_NumThreads: pool_num_threads,
     }
@@ -227,6 +227,8 @@ pub(super) struct Context {
     stream: *mut c_void,
     pool: Pool,
     tasks: Mutex<Vec<Scheduled>>,
+    /// Addresses and sizes of the device memory that is lent.
+    device_memory: Mutex<Vec<(usize, usize)>>,
 }
 
 /// A task of a handler: at work, or still to begin.
@@ -252,11 +254,13 @@ impl Task {
 
 impl Context {
     pub(super) fn new(stream: *mut c_void, pool: Pool) -> Self {
-        Context { stream, pool, tasks: Mutex::default() }
+        Context { stream, pool, tasks: Mutex::default(), device_memory: Mutex::default() }
     }
 
-    /// Runs what has not begun, and waits for the rest.
+    /// Runs what has not begun, and waits for the rest. Panics unless device memory has been given back.
     pub(super) fn finish(self) {
+        let lent = self.device_memory.into_inner().unwrap_or_else(PoisonError::into_inner);
+        assert!(lent.is_empty(), "device memory was not given back: {lent:?}");
         for task in self.tasks.into_inner().unwrap_or_else(PoisonError::into_inner) {
             match task {
                 Scheduled::Waiting(task) => task.run(),
@@ -283,6 +287,40 @@ unsafe extern "C" fn stream_get(args: *mut XLA_FFI_Stream_Get_Args) -> *mut XLA_
         return TestError::leak(ErrorCode::Unimplemented as i32, "XLA FFI GPU context is not available");
     }
     args.stream = stream;
+    ptr::null_mut()
+}
+
+/// Gives addresses which nobody may follow, one after the other: a device of so many bytes.
+unsafe extern "C" fn device_memory_allocate(args: *mut XLA_FFI_DeviceMemory_Allocate_Args) -> *mut XLA_FFI_Error {
+    const BYTES: usize = 1 << 30;
+    // SAFETY: F5: as a handler fills it.
+    let args = unsafe { &mut *args };
+    // SAFETY: F5: the frame's own context.
+    let context = unsafe { context(args.ctx) };
+    if context.stream.is_null() {
+        return TestError::leak(ErrorCode::InvalidArgument as i32, "XLA FFI GPU context is not available");
+    }
+    if !args.alignment.is_power_of_two() || args.alignment > 16 {
+        return TestError::leak(ErrorCode::InvalidArgument as i32, "unsupported alignment");
+    }
+    let mut lent = context.device_memory.lock().unwrap_or_else(PoisonError::into_inner);
+    let start = lent.iter().map(|(address, size)| (address + size).next_multiple_of(256)).max().unwrap_or(256);
+    if args.size > BYTES || start + args.size > BYTES {
+        return TestError::leak(ErrorCode::ResourceExhausted as i32, "out of memory");
+    }
+    lent.push((start, args.size));
+    args.data = ptr::without_provenance_mut(start);
+    ptr::null_mut()
+}
+
+unsafe extern "C" fn device_memory_free(args: *mut XLA_FFI_DeviceMemory_Free_Args) -> *mut XLA_FFI_Error {
+    // SAFETY: F5: as a handler fills it.
+    let args = unsafe { &mut *args };
+    // SAFETY: F5: the frame's own context.
+    let context = unsafe { context(args.ctx) };
+    let mut lent = context.device_memory.lock().unwrap_or_else(PoisonError::into_inner);
+    let place = lent.iter().position(|&block| block == (args.data.addr(), args.size));
+    lent.swap_remove(place.expect("what is given back was lent, with this size"));
     ptr::null_mut()
 }
 

@@ -98,3 +98,55 @@ fn an_optional_context_is_none_where_the_runtime_has_none() {
     let frame = CallFrame::new("streamless").result::<i32>(&[2]).stream(stream());
     assert_eq!(frame.call().unwrap().get::<i32>(0), [1, 1]);
 }
+
+#[ffi_handler(platform = cuda, command_buffer = false)]
+fn device_scratch(
+    #[shape(n)] x: DeviceSlice<'_, f32>,
+    #[scratch(2 * n)] mut work: DeviceSliceMut<'_, f64>,
+    more: i64,
+    scratch: DeviceScratch,
+    #[shape(n)] y: DeviceSliceMut<'_, f32>,
+) -> Result<(), Error> {
+    assert_eq!((work.len(), x.len()), (2 * y.len(), y.len()));
+    let mut bytes = scratch.take::<u8>(more as usize)?;
+    let mut again = scratch.take::<u64>(1)?;
+    assert!(scratch.take::<i16>(0)?.is_empty());
+    let addresses = (work.as_mut_ptr() as usize, bytes.as_mut_ptr() as usize, again.as_mut_ptr() as usize);
+    SEEN.with_borrow_mut(|all| all.push((addresses.0, addresses.1, addresses.2, bytes.len())));
+    Ok(())
+}
+
+fn device_scratch_frame(more: i64, dims: &[i64]) -> CallFrame {
+    CallFrame::new("device_scratch").arg(&[0f32; 6], dims).result::<f32>(dims).attr("more", more)
+}
+
+#[test]
+fn scratch_memory_of_a_device_is_apart_and_given_back() {
+    // The frame panics if any is not.
+    let all = seen(device_scratch_frame(100, &[6]));
+    let (work, bytes, again, len) = all[0];
+    assert_eq!(len, 100);
+    assert!(work > 0 && work.is_multiple_of(8));
+    assert!(again >= bytes + 100 || bytes >= again + 8);
+}
+
+#[test]
+fn the_elements_of_a_batch_have_the_same_scratch_memory() {
+    let all = seen(device_scratch_frame(100, &[3, 2]));
+    assert_eq!(all.len(), 3);
+    assert!(all.iter().all(|addresses| *addresses == all[0]));
+}
+
+#[test]
+fn scratch_memory_that_a_device_has_not_is_an_error() {
+    for more in [1 << 31, i64::MAX] {
+        let error = device_scratch_frame(more, &[2, 3]).stream(stream()).call().unwrap_err();
+        assert_eq!(error.code(), ErrorCode::ResourceExhausted);
+        let text = format!(
+            "device_scratch: batch element 0: {more} elements of u8 as scratch memory are not to be had on the device"
+        );
+        assert_eq!(error.message(), text);
+    }
+    let message = "device_scratch: 12 elements of f64 as scratch memory are not to be had on the device";
+    assert_eq!(refusal(device_scratch_frame(1, &[6])), message);
+}

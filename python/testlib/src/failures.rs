@@ -18,3 +18,13 @@ fn panics(#[shape()] x: &f32, #[shape()] y: &mut f32) {
     assert!(*x >= 0.0, "x is {x}");
     *y = *x;
 }
+
+/// Takes device memory where `x` is negative; the CPU has none.
+#[ffi_handler()]
+fn wants_a_device(#[shape()] x: &f32, scratch: DeviceScratch, #[shape()] y: &mut f32) -> Result<(), Error> {
+    if *x < 0.0 {
+        scratch.take::<f64>(8)?;
+    }
+    *y = *x;
+    Ok(())
+}
