@@ -66,6 +66,8 @@ pub struct OpInfo {
     pub doc: &'static str,
     /// The target's name, if it is not `<crate>.<name>`.
     pub target: Option<&'static str>,
+    /// Whether its targets are another library's, whose place it takes.
+    pub drop_in: bool,
     /// How batch axes are met.
     pub batch: Batch,
     /// Whether a CUDA handler may be captured into a graph.

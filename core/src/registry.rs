@@ -27,18 +27,18 @@ impl Entry {
         &self.target
     }
 
-    /// What rules refer to: the function's path. Where each dtype has a target of its own, that follows.
+    /// What rules refer to: the function's path. A target of another library's follows it.
     pub fn id(&self) -> String {
         let id = self.def.info.id();
         if self.is_drop_in() { format!("{id}@{}", self.target) } else { id }
     }
 
-    /// Whether each dtype has a target of its own, as handlers have that take the place of somebody else's.
+    /// Whether it takes the place of another library's target.
     pub fn is_drop_in(&self) -> bool {
-        self.instances[0].own.is_some()
+        self.def.info.drop_in
     }
 
-    /// The operation's name: the function's, or the target, where each dtype has its own.
+    /// The operation's name: the function's, or another library's target.
     pub fn name(&self) -> &str {
         if self.is_drop_in() { &self.target } else { self.def.info.name }
     }

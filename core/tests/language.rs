@@ -1,5 +1,5 @@
 //! What LAPACK's contracts need of the signature language: enums, scratch memory, column-major buffers, real and complex
-//! counterparts, a target for each dtype.
+//! counterparts, a target for each dtype, one target of another library's for several.
 #![allow(missing_docs, clippy::too_many_arguments, reason = "handlers of tests")]
 
 use oxidax::prelude::*;
@@ -121,6 +121,22 @@ fn per_dtype<T: Scalar>(
     Ok(())
 }
 
+/// One target for every combination of dtypes.
+#[ffi_handler(dtypes(T = [f32, f64], I = [i32, i64]), target = { _: "test_any" })]
+fn any_dtype<T: Float, I: Element>(#[shape(n)] x: &[T], #[shape()] index: &I, #[shape(n)] y: &mut [T]) {
+    let _ = index;
+    y.copy_from_slice(x);
+}
+
+#[test]
+fn one_drop_in_target_serves_every_dtype() {
+    let frame = || CallFrame::new("test_any");
+    let narrow = frame().arg(&[1f32], &[1]).arg(&[0i64], &[]).result::<f32>(&[1]).call().unwrap();
+    assert_eq!(narrow.get::<f32>(0), [1.0]);
+    let wide = frame().arg(&[1f64], &[1]).arg(&[0i32], &[]).result::<f64>(&[1]).call().unwrap();
+    assert_eq!(wide.get::<f64>(0), [1.0]);
+}
+
 fn one_dtype<T: Scalar>(target: &str) -> (Vec<T::Complex>, bool) {
     let n = 3;
     let frame = CallFrame::new(target).arg(&[T::one(); 3], &[n]).arg(&[T::Real::one(); 3], &[n]);
@@ -145,8 +161,9 @@ fn each_target_is_an_operation_of_the_manifest() {
     let operations = manifest["operations"].as_array().unwrap();
     let targets: Vec<_> = operations.iter().filter(|op| op["drop_in"] == true).collect();
     let names: Vec<_> = targets.iter().map(|op| op["name"].as_str().unwrap()).collect();
-    assert_eq!(names, ["test_c", "test_d", "test_s", "test_z"]);
-    assert!(targets.iter().all(|op| op["instances"].as_array().unwrap().len() == 1));
+    assert_eq!(names, ["test_any", "test_c", "test_d", "test_s", "test_z"]);
+    let instances: Vec<_> = targets.iter().map(|op| op["instances"].as_array().unwrap().len()).collect();
+    assert_eq!(instances, [4, 1, 1, 1, 1]);
 }
 
 /// Scratch memory whose size is no size for small `n`.

@@ -41,16 +41,17 @@ pub(crate) struct Dtypes {
     pub(crate) types: Vec<Type>,
 }
 
-/// `target = "name"`, or `target = { f32: "name", f64: "name" }`
+/// `target = "name"`, or a map, for a target of another library's: `{ f32: "name", f64: "name" }`, or `{ _: "name" }`.
 pub(crate) enum Target {
     One(LitStr),
     PerDtype(Brace, Vec<(Type, LitStr)>),
+    AnyDtype(LitStr),
 }
 
 impl Target {
     pub(crate) fn names(&self) -> Vec<&LitStr> {
         match self {
-            Target::One(name) => vec![name],
+            Target::One(name) | Target::AnyDtype(name) => vec![name],
             Target::PerDtype(_, targets) => targets.iter().map(|(_, name)| name).collect(),
         }
     }
@@ -68,7 +69,11 @@ impl Parse for Target {
             input.parse::<Token![:]>()?;
             Ok((ty, input.parse()?))
         };
-        Ok(Target::PerDtype(brace, list.parse_terminated(one, Token![,])?.into_iter().collect()))
+        let targets: Vec<(Type, LitStr)> = list.parse_terminated(one, Token![,])?.into_iter().collect();
+        Ok(match &targets[..] {
+            [(Type::Infer(_), name)] => Target::AnyDtype(name.clone()),
+            _ => Target::PerDtype(brace, targets),
+        })
     }
 }
 
@@ -76,7 +81,7 @@ impl ToTokens for Target {
     /// The name or the whole map, where an error about the targets belongs.
     fn to_tokens(&self, tokens: &mut TokenStream) {
         match self {
-            Target::One(name) => name.to_tokens(tokens),
+            Target::One(name) | Target::AnyDtype(name) => name.to_tokens(tokens),
             Target::PerDtype(brace, targets) => {
                 brace.surround(tokens, |tokens| tokens.extend(targets.iter().map(|(_, name)| name.to_token_stream())));
             }
@@ -127,7 +132,7 @@ pub(crate) struct Require {
 /// Every key with the form of its argument, as the error messages show it.
 const FORMS: &[(&str, &str)] = &[
     ("dtypes", "dtypes(T = [f32, f64])"),
-    ("target", "target = \"name\"` or `target = { f32: \"name\", f64: \"name\" }"),
+    ("target", "target = \"name\"`, `target = { f32: \"name\", f64: \"name\" }` or `target = { _: \"name\" }"),
     ("batch", "batch = each"),
     ("platform", "platform = cuda"),
     ("command_buffer", "command_buffer = true"),

@@ -401,7 +401,8 @@ fn names_not_empty(written: &Written, _: &Model, errors: &mut Errors) {
 fn every_dtype_has_a_target(written: &Written, model: &Model, errors: &mut Errors) {
     let Some(Target::PerDtype(_, targets)) = &written.args.target else { return };
     if model.variables.len() != 1 {
-        let message = "targets for each dtype need one type parameter: name one target for all, `target = \"name\"`";
+        let message =
+            "targets for each dtype need one type parameter: name one target for all, `target = { _: \"name\" }`";
         return errors.push(Rule::TargetPerDtype, &written.args.target, message);
     }
     let text = |ty: &Type| ty.to_token_stream().to_string();

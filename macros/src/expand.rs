@@ -77,7 +77,7 @@ fn info(model: &Model) -> TokenStream {
         Batch::Whole => mixed!(__p::Batch::Whole),
         Batch::None => mixed!(__p::Batch::None),
     };
-    let (command_buffer, dims) = (model.command_buffer, &model.dims);
+    let (drop_in, command_buffer, dims) = (model.drop_in, model.command_buffer, &model.dims);
     let shape_attrs = model.shape_attrs.iter().map(|&param| &model.params[param].name);
     let vjp = option(model.vjp.as_ref().map(|vjp| {
         let (fwd, bwd) = (option(vjp.fwd.as_ref().map(rule)), rule(&vjp.bwd));
@@ -90,6 +90,7 @@ fn info(model: &Model) -> TokenStream {
             module: __p::module_path!(),
             doc: #doc,
             target: #target,
+            drop_in: #drop_in,
             batch: #batch,
             command_buffer: #command_buffer,
             dims: &[#(#dims),*],

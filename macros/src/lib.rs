@@ -83,7 +83,8 @@ use crate::{
 /// |---|---|
 /// | `dtypes(T = [f32, f64], I = [i32, i64])` | the dtypes of each type parameter; every combination is an instance |
 /// | `target = "name"` | the target's name in XLA; else `<crate>.<function>` |
-/// | `target = { f32: "a", f64: "b" }` | a target for each dtype |
+/// | `target = { f32: "a", f64: "b" }` | a target for each dtype, in the place of another library's |
+/// | `target = { _: "a" }` | one target for all dtypes, in the place of another library's |
 /// | `batch = each` | one call a batch element, the default; the generated code loops |
 /// | `batch = parallel` | the same, shared among XLA's threads where there is work enough |
 /// | `batch = whole` | one call that sees the batch axes |

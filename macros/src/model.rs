@@ -28,6 +28,8 @@ pub(crate) struct Model {
     pub(crate) target: Option<LitStr>,
     /// The target of each instance, in their order, where each has its own.
     pub(crate) targets: Vec<LitStr>,
+    /// Whether the targets are another library's.
+    pub(crate) drop_in: bool,
     pub(crate) batch: Batch,
     pub(crate) platform: Platform,
     pub(crate) command_buffer: bool,
@@ -164,10 +166,11 @@ impl Model {
             oxidax: paths::oxidax(args),
             doc: with_name("doc").iter().filter_map(doc_line).collect(),
             target: match &args.target {
-                Some(Target::One(name)) => Some(name.clone()),
+                Some(Target::One(name) | Target::AnyDtype(name)) => Some(name.clone()),
                 Some(Target::PerDtype(..)) | None => None,
             },
             targets: Vec::new(),
+            drop_in: matches!(&args.target, Some(Target::PerDtype(..) | Target::AnyDtype(_))),
             batch: args.batch,
             platform: args.platform,
             command_buffer: args.command_buffer.as_ref().is_some_and(|given| given.value),

@@ -81,11 +81,15 @@ def test_the_handler_refuses_a_wrong_variant_too(ops):
 
 
 def test_replacements_are_handed_out_and_not_registered(ops):
-    assert set(ops.replacements) == {"somebody_elses_s", "somebody_elses_d"}
+    assert set(ops.replacements) == {"somebody_elses_s", "somebody_elses_d", "somebody_elses_any"}
     assert "replacement" not in ops
+    assert "somebody_elses_any" not in ops
     assert "somebody_elses_s" not in ops
     handler = ops.replacements["somebody_elses_s"]
     jax.ffi.register_ffi_target("somebody_elses_s", handler.capsules(), platform="cpu")
     x = jnp.arange(3, dtype=jnp.float32)
     y = jax.ffi.ffi_call("somebody_elses_s", jax.ShapeDtypeStruct((3,), np.float32))(x)
+    np.testing.assert_array_equal(y, x)
+    jax.ffi.register_ffi_target("somebody_elses_any", ops.replacements["somebody_elses_any"].capsules(), platform="cpu")
+    y = jax.ffi.ffi_call("somebody_elses_any", jax.ShapeDtypeStruct((3,), np.float32))(x, np.int64(1))
     np.testing.assert_array_equal(y, x)

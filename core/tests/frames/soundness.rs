@@ -75,6 +75,7 @@ fn a_silent_type_of_one_element_is_not_for_whole_batches() {
         doc: "",
         target: None,
         batch: private::Batch::Whole,
+        drop_in: false,
         command_buffer: false,
         dims: &[],
         shape_attrs: &[],

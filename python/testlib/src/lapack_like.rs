@@ -52,6 +52,13 @@ pub fn extent(
     q.fill(1.0);
 }
 
+/// Something of another library's, of one target for all dtypes, replaced.
+#[ffi_handler(dtypes(T = [f32, f64], I = [i32, i64]), target = { _: "somebody_elses_any" })]
+pub fn replacement_of_any<T: Float, I: Element>(#[shape(n)] x: &[T], #[shape()] i: &I, #[shape(n)] y: &mut [T]) {
+    let _ = i;
+    y.copy_from_slice(x);
+}
+
 /// Something of another library's, replaced.
 #[ffi_handler(dtypes(T = [f32, f64]), target = { f32: "somebody_elses_s", f64: "somebody_elses_d" })]
 pub fn replacement<T: Float>(#[shape(n)] x: &[T], #[shape(n)] y: &mut [T]) {
