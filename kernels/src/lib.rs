@@ -5,4 +5,6 @@
 
 pub mod lapack;
 pub mod linalg;
+pub mod random;
 pub mod small;
+mod vectors;

@@ -8,3 +8,4 @@ mod residuals;
 #[allow(dead_code, reason = "shared with the tests of `lapack`, which use more of it")]
 mod sample;
 mod targets;
+mod updates;
