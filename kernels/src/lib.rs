@@ -7,4 +7,5 @@ pub mod lapack;
 pub mod linalg;
 pub mod random;
 pub mod small;
+pub mod sparse;
 mod vectors;
