@@ -30,6 +30,16 @@ CALLS = {
         {"alpha": 0.5, "beta": 2.0},
     ),
     "threefry2x32": ("threefry2x32", tuple(np.arange(12, dtype="uint32").reshape(4, 3)), {}),
+    "csr_matmul": (
+        "csr_matmul",
+        (random((5,), "float64"), np.int32([0, 2, 1, 2, 0]), np.int32([0, 2, 2, 5]), random((3, 2), "float64")),
+        {},
+    ),
+    "spsolve": (
+        "spsolve",
+        (np.array([4.0, 1, 3, 1, 5]), np.int32([0, 2, 1, 0, 2]), np.int32([0, 2, 3, 5]), random((3,), "float64")),
+        {},
+    ),
     "pivots": ("lu_pivots_to_permutation", np.array([[1, 2, 2], [0, 1, 2]], "int32"), {"permutation_size": 4}),
 }
 

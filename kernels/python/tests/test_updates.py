@@ -113,7 +113,10 @@ def test_derivatives_of_cholesky_update_are_those_of_cholesky(dtype):
         jax.jvp(call, (r, w), (t_r, t_w))[1]
         for call, (r, w, t_r, t_w, _) in ((ops.cholesky_update, (r, w, t_r, t_w, ct)), (slowly, double))
     ]
-    (ct_r, ct_w), (slow_r, slow_w) = jax.vjp(ops.cholesky_update, r, w)[1](ct), jax.vjp(slowly, *double[:2])[1](double[4])
+    (ct_r, ct_w), (slow_r, slow_w) = (
+        jax.vjp(ops.cholesky_update, r, w)[1](ct),
+        jax.vjp(slowly, *double[:2])[1](double[4]),
+    )
     check(
         dtype,
         r.shape,
@@ -220,6 +223,8 @@ CALLS = {
 def test_jit_and_vmap_give_the_bits_of_a_loop(name, dtype):
     call, make, other = CALLS[name]
     x, y = make(dtype), random(other, dtype, 1)
-    batched = jax.jit(jax.vmap(jax.vmap(call, in_axes=(2, None)), in_axes=(1, 0)))(np.moveaxis(x, [0, 1], [1, 3]), y[:, 0])
+    batched = jax.jit(jax.vmap(jax.vmap(call, in_axes=(2, None)), in_axes=(1, 0)))(
+        np.moveaxis(x, [0, 1], [1, 3]), y[:, 0]
+    )
     for i, j in np.ndindex(3, 2):
         np.testing.assert_array_equal(batched[i, j], call(x[i, j], y[i, 0]))
