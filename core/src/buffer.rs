@@ -143,6 +143,8 @@ pub trait BufferParam<'f, P: Platform>: Sized {
     const COL_MAJOR: bool = false;
     /// Whether this type computes row-major offsets.
     const INDEXED: bool = false;
+    /// Whether there may be more dims, behind those of the shape.
+    const TRAILING: bool = false;
 
     /// The parameter from its memory and its dims.
     fn view(base: Self::Base, dims: &'f [usize]) -> Self;
@@ -352,6 +354,25 @@ impl<B> ColMajor<B> {
     }
 }
 
+/// A buffer that may have more dims, of any size, behind those of its shape, as one target of another library's may take
+/// vectors and matrices: `#[shape(n)] x: Trailing<Shaped<&[T]>>`.
+///
+/// It is for such targets alone, and without batch axes.
+#[derive(Clone, Copy, Debug)]
+pub struct Trailing<B>(B);
+
+impl<B> Trailing<B> {
+    /// Wraps a buffer, to call a handler's function from Rust.
+    pub fn new(buffer: B) -> Self {
+        Trailing(buffer)
+    }
+
+    /// The buffer.
+    pub fn into_inner(self) -> B {
+        self.0
+    }
+}
+
 fn elements(dims: &[usize]) -> Option<usize> {
     dims.iter().try_fold(1usize, |n, &dim| n.checked_mul(dim))
 }
@@ -454,6 +475,7 @@ impl<'f, P: Platform, B: BufferParam<'f, P>> BufferParam<'f, P> for InOut<B> {
     const INOUT: bool = true;
     const COL_MAJOR: bool = B::COL_MAJOR;
     const INDEXED: bool = B::INDEXED;
+    const TRAILING: bool = B::TRAILING;
 
     #[inline(always)]
     fn view(base: B::Base, dims: &'f [usize]) -> Self {
@@ -468,6 +490,7 @@ impl<'f, P: Platform, B: BufferParam<'f, P>> BufferParam<'f, P> for Shaped<'f, B
     const INOUT: bool = B::INOUT;
     const COL_MAJOR: bool = B::COL_MAJOR;
     const INDEXED: bool = B::INDEXED;
+    const TRAILING: bool = B::TRAILING;
 
     #[inline(always)]
     fn view(base: B::Base, dims: &'f [usize]) -> Self {
@@ -503,10 +526,28 @@ impl<'f, P: Platform, B: BufferParam<'f, P>> BufferParam<'f, P> for ColMajor<B> 
     const INOUT: bool = B::INOUT;
     const COL_MAJOR: bool = true;
     const INDEXED: bool = B::INDEXED;
+    const TRAILING: bool = B::TRAILING;
 
     #[inline(always)]
     fn view(base: B::Base, dims: &'f [usize]) -> Self {
         ColMajor(B::view(base, dims))
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl<'f, P: Platform, B: BufferParam<'f, P>> BufferParam<'f, P> for Trailing<B> {
+    type Base = B::Base;
+    const RANK: Option<usize> = {
+        assert!(B::RANK.is_none(), "`Trailing` is for a buffer of any rank: use `Shaped<..>` in it");
+        None
+    };
+    const INOUT: bool = B::INOUT;
+    const COL_MAJOR: bool = B::COL_MAJOR;
+    const TRAILING: bool = true;
+
+    #[inline(always)]
+    fn view(base: B::Base, dims: &'f [usize]) -> Self {
+        Trailing(B::view(base, dims))
     }
 }
 
@@ -534,6 +575,7 @@ macro_rules! transparent {
 transparent! {
     InOut<B>, [B], 0;
     ColMajor<B>, [B], 0;
+    Trailing<B>, [B], 0;
     Shaped<'_, B>, [B], data;
     Ranked<B, R>, [B, const R: usize], data;
 }

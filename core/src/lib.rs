@@ -54,7 +54,7 @@ pub use num_traits;
 
 pub use abi::AttrValue;
 pub use attr::{AttrEnum, ShapeAttr};
-pub use buffer::{Base, BufferParam, ColMajor, DeviceSlice, DeviceSliceMut, InOut, Matrix, Ranked, Shaped};
+pub use buffer::{Base, BufferParam, ColMajor, DeviceSlice, DeviceSliceMut, InOut, Matrix, Ranked, Shaped, Trailing};
 pub use context::{DeviceScratch, Scratch, ScratchParam, Stream, ThreadPool};
 pub use dtype::{DType, Element, Float, Pred, Scalar};
 pub use error::{Error, ErrorCode, Outcome};

@@ -38,6 +38,8 @@ pub(crate) enum Kind {
         /// For each axis the dim it names bare, or -1 for an expression.
         axes: &'static [i16],
         col_major: bool,
+        /// Whether there may be more dims behind these.
+        trailing: bool,
     },
     Attribute {
         ty: AttrType,
@@ -77,6 +79,7 @@ pub const fn buffer<'f, P: Platform, B: BufferParam<'f, P>>(name: &'static str, 
     let writes = <B::Base as Base<'f, P>>::WRITES;
     assert!(writes || !B::INOUT, "`InOut` wraps a result: `InOut<&mut [T]>`");
     if B::COL_MAJOR {
+        assert!(!B::TRAILING, "the last two dims of a `ColMajor` are its rows and columns: it has no `Trailing` ones");
         assert!(axes.len() >= 2, "`ColMajor` is for matrices: it needs two dims");
         assert!(!B::INDEXED, "`Matrix` and `Ranked` index rows first: write `ColMajor<&[T]>` and compute `i + j * m`");
     }
@@ -87,7 +90,8 @@ pub const fn buffer<'f, P: Platform, B: BufferParam<'f, P>>(name: &'static str, 
     };
     let dtype = <<B::Base as Base<'f, P>>::Elem as crate::dtype::Element>::DTYPE;
     let align = align_of::<<B::Base as Base<'f, P>>::Elem>();
-    Spec { name, role, allocates: false, kind: Kind::Buffer { dtype, align, rank, axes, col_major: B::COL_MAJOR } }
+    let kind = Kind::Buffer { dtype, align, rank, axes, col_major: B::COL_MAJOR, trailing: B::TRAILING };
+    Spec { name, role, allocates: false, kind }
 }
 
 /// An unmarked parameter: an attribute or a context.
@@ -180,8 +184,12 @@ pub const fn plan(specs: &[Spec], info: &OpInfo) -> Plan {
             }
             Role::Context | Role::Dim | Role::Scratch => {}
         }
-        if let Kind::Buffer { rank, axes, .. } = specs[i].kind {
+        if let Kind::Buffer { rank, axes, trailing, .. } = specs[i].kind {
             plan.cores[i] = axes.len() as u16;
+            assert!(
+                !trailing || (info.drop_in && matches!(info.batch, Batch::None)),
+                "`Trailing` is for a target of another library's, `target = {{ .. }}`, with `batch = none`"
+            );
             assert!(
                 rank.is_none() || !matches!(info.batch, Batch::Whole),
                 "with `batch = whole` a buffer has any number of leading axes: a type of fixed rank cannot hold it; use `Shaped<..>`"

@@ -164,7 +164,8 @@ impl<'f> Call<'f> {
                 let from = self.instance.plan.dims[d];
                 let Some(buffer) = self.frame.buffer(from.list, from.slot as usize) else { return Operands::Broken };
                 let dims = abi::dims(buffer);
-                self.dims[d] = dims[dims.len() - from.core as usize + from.axis as usize];
+                let leading = self.leading_dims(dims.len(), from.core as usize);
+                self.dims[d] = dims[leading + from.axis as usize];
             }
         }
         operands
@@ -231,7 +232,7 @@ impl<'f> Call<'f> {
         let k = self.count;
         self.count += 1;
         let Some(buffer) = found else { return false };
-        self.origin[k] = (i, buffer.dims.len() - plan.cores[i] as usize);
+        self.origin[k] = (i, self.leading_dims(buffer.dims.len(), plan.cores[i] as usize));
         self.buffers[k] = buffer;
         true
     }
@@ -265,7 +266,7 @@ impl<'f> Call<'f> {
             let welcome = alternatives(dtypes.map(|(dtype, _)| dtype.name().to_owned()));
             self.problems.push(format!("{head}: expected {welcome}, got {}", DType::name_of(buffer.dtype)));
         }
-        self.check_rank(head, buffer, core)?;
+        self.check_rank(head, buffer, core, matches!(spec.kind, Kind::Buffer { trailing: true, .. }))?;
         let dims = abi::dims(buffer);
         let mut data: *mut u8 = buffer.data.cast();
         // Of a buffer of another dtype, only the dims are of interest.
@@ -284,9 +285,15 @@ impl<'f> Call<'f> {
         Some(Buf { data, source: ptr::null(), dims, len: 0, size, writes })
     }
 
-    fn check_rank(&mut self, head: Head, buffer: &XLA_FFI_Buffer, core: usize) -> Option<()> {
+    /// How many dims of a buffer are batch axes. Without those, dims beyond the core's are trailing.
+    fn leading_dims(&self, rank: usize, core: usize) -> usize {
+        if self.instance.info.batch == Batch::None { 0 } else { rank - core }
+    }
+
+    fn check_rank(&mut self, head: Head, buffer: &XLA_FFI_Buffer, core: usize, trailing: bool) -> Option<()> {
         let rank = buffer.rank;
         let (fits, or_more) = match self.instance.info.batch {
+            Batch::None if trailing => (rank >= core as i64, " or more"),
             Batch::None => (rank == core as i64, ""),
             Batch::Each | Batch::Parallel | Batch::Whole => (rank >= core as i64, " or more"),
         };
@@ -488,8 +495,9 @@ impl SizeVisitor for ShapeCheck<'_, '_> {
 impl ShapeCheck<'_, '_> {
     fn compare(&mut self, k: usize, expected: &[i64]) {
         let (i, batch) = self.call.origin[k];
-        let got = self.call.buffers[k].dims;
-        if got[batch..] == *expected {
+        let got = &self.call.buffers[k].dims[batch..];
+        // Trailing dims may be anything.
+        if got[..expected.len()] == *expected {
             return;
         }
         let instance = self.call.instance;
@@ -507,7 +515,7 @@ impl ShapeCheck<'_, '_> {
                 let rule = format!("({})", comma(rule));
                 let sizes = tuple(expected);
                 let meaning = if rule == sizes { String::new() } else { format!("{rule} = ") };
-                format!("{word} {slot} {:?}: expected {meaning}{sizes}, got {}", spec.name, tuple(&got[batch..]))
+                format!("{word} {slot} {:?}: expected {meaning}{sizes}, got {}", spec.name, tuple(got))
             }
         });
     }

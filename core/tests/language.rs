@@ -137,6 +137,47 @@ fn one_drop_in_target_serves_every_dtype() {
     assert_eq!(wide.get::<f64>(0), [1.0]);
 }
 
+/// Vectors and matrices: the rows of `x`, in reverse.
+#[ffi_handler(target = { _: "test_trailing" }, batch = none)]
+fn trailing(
+    #[shape(n)] x: oxidax::Trailing<Shaped<&[f32]>>,
+    #[shape(n)] weights: &[f32],
+    #[dim] n: usize,
+    #[shape(n)] mut y: oxidax::Trailing<Shaped<&mut [f32]>>,
+) -> Result<(), Error> {
+    assert_eq!((weights.len(), x.dims()[0]), (n, n));
+    if x.dims() != y.dims() {
+        return Err(Error::invalid_argument("the trailing dims differ"));
+    }
+    let width = x.len() / n.max(1);
+    for (y, x) in y.chunks_mut(width.max(1)).zip(x.chunks(width.max(1)).rev()) {
+        y.copy_from_slice(x);
+    }
+    Ok(())
+}
+
+#[test]
+fn trailing_dims_are_the_functions() {
+    let call = |x: &[i64], w: i64, y: &[i64]| {
+        let data: Vec<f32> = (0..x.iter().product::<i64>()).map(|i| i as f32).collect();
+        let frame = CallFrame::new("test_trailing").arg(&data, x).arg(&vec![0f32; w as usize], &[w]);
+        frame.result::<f32>(y).call().map(|results| results.get::<f32>(0))
+    };
+    assert_eq!(call(&[3], 3, &[3]).unwrap(), [2.0, 1.0, 0.0]);
+    assert_eq!(call(&[3, 2], 3, &[3, 2]).unwrap(), [4.0, 5.0, 2.0, 3.0, 0.0, 1.0]);
+    assert_eq!(call(&[2, 1, 2], 2, &[2, 1, 2]).unwrap(), [2.0, 3.0, 0.0, 1.0]);
+    assert!(call(&[3, 0], 3, &[3, 0]).unwrap().is_empty());
+    for (x, w, y, text) in [
+        (&[3, 2][..], 3, &[3][..], "the trailing dims differ"),
+        (&[3, 2], 2, &[3, 2], "argument 1 \"weights\": expected (n,) = (3,), got (2,)"),
+        (&[3, 2], 3, &[2, 2], "result 0 \"y\": expected (n,) = (3,), got (2, 2)"),
+        (&[], 1, &[1], "argument 0 \"x\": expected rank 1 or more, got 0"),
+    ] {
+        let error = call(x, w, y).unwrap_err();
+        assert!(error.message().contains(text), "{error}");
+    }
+}
+
 fn one_dtype<T: Scalar>(target: &str) -> (Vec<T::Complex>, bool) {
     let n = 3;
     let frame = CallFrame::new(target).arg(&[T::one(); 3], &[n]).arg(&[T::Real::one(); 3], &[n]);
@@ -161,9 +202,9 @@ fn each_target_is_an_operation_of_the_manifest() {
     let operations = manifest["operations"].as_array().unwrap();
     let targets: Vec<_> = operations.iter().filter(|op| op["drop_in"] == true).collect();
     let names: Vec<_> = targets.iter().map(|op| op["name"].as_str().unwrap()).collect();
-    assert_eq!(names, ["test_any", "test_c", "test_d", "test_s", "test_z"]);
+    assert_eq!(names, ["test_any", "test_c", "test_d", "test_s", "test_z", "test_trailing"]);
     let instances: Vec<_> = targets.iter().map(|op| op["instances"].as_array().unwrap().len()).collect();
-    assert_eq!(instances, [4, 1, 1, 1, 1]);
+    assert_eq!(instances, [4, 1, 1, 1, 1, 1]);
 }
 
 /// Scratch memory whose size is no size for small `n`.

@@ -5,4 +5,7 @@
 
 pub mod lapack;
 pub mod linalg;
+pub mod random;
 pub mod small;
+pub mod sparse;
+mod vectors;

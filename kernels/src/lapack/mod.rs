@@ -13,6 +13,7 @@
 //! | singular values and vectors, by QR | `gesvd` | [`Gesvd`] |
 //! | eigenvalues and vectors | `geev` | [`Geev`] |
 //! | solution of a triangular system | `trtrs` | [`Trtrs`] |
+//! | product of matrices, of BLAS | `gemm` | [`Gemm`] |
 //!
 //! Each type is made for one shape, which checks the sizes (`new`), says how much work memory it takes (`workspace`), and
 //! then runs on any number of matrices (`run`), from any number of threads. The result is LAPACK's `info`: 0 for success,
@@ -24,6 +25,7 @@
 mod about;
 mod flags;
 mod geev;
+mod gemm;
 mod geqrf;
 mod gesdd;
 mod gesvd;
@@ -41,6 +43,7 @@ mod workspace;
 
 pub use flags::{Eigenvectors, SvdJob, Transpose, Uplo};
 pub use geev::Geev;
+pub use gemm::{Gemm, Product};
 pub use geqrf::Geqrf;
 pub use gesdd::Gesdd;
 pub use gesvd::Gesvd;

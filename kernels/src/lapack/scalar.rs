@@ -4,6 +4,7 @@
 use num_complex::Complex;
 use oxidax::{Float, Scalar};
 
+use super::gemm::Product;
 use super::library::Library;
 use super::routines::{Number, Routines};
 use crate::small::{Best, Kernels};
@@ -13,7 +14,7 @@ use crate::small::{Best, Kernels};
     message = "LAPACK has no routines for `{Self}`",
     note = "it has them for `f32`, `f64`, `Complex<f32>` and `Complex<f64>`"
 )]
-pub trait Lapack: Scalar + Number<Real = Self::RealPart> + From<Self::RealPart> {
+pub trait Lapack: Scalar + Number<Real = Self::RealPart> + From<Self::RealPart> + Product {
     // `Scalar::Real` and `Scalar::Complex` again, because a bound on those here would be a bound on itself.
     /// The type of its real and imaginary parts: `Self` for a real type.
     type RealPart: Lapack<RealPart = Self::RealPart, ComplexOf = Self::ComplexOf> + Float;

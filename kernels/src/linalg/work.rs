@@ -19,7 +19,7 @@ const SHARE: f64 = 200_000.0;
 const GROUP: usize = 8192;
 
 /// As many of XLA's threads as `flops` of work are worth.
-pub(super) fn threads(pool: ThreadPool<'_>, flops: f64) -> ThreadPool<'_> {
+pub(crate) fn threads(pool: ThreadPool<'_>, flops: f64) -> ThreadPool<'_> {
     pool.at_most(1 + (flops / SHARE) as usize)
 }
 

@@ -7,4 +7,6 @@ mod residuals;
 #[path = "../lapack/sample.rs"]
 #[allow(dead_code, reason = "shared with the tests of `lapack`, which use more of it")]
 mod sample;
+mod sparse;
 mod targets;
+mod updates;

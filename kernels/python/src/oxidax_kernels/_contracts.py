@@ -17,7 +17,14 @@ OPERATIONS = {
     "qr": ("geqrf", "orgqr", "ungqr"),
     "svd": ("gesdd",),
     "eig": ("geev",),
+    "sparse": ("cpu_csr_sparse_dense",),
 }
+
+#: Routines whose target serves every type, and is called after them.
+_UNTYPED = ("cpu_csr_sparse_dense",)
+
+#: The jaxlib from which on a routine's contract is ours, where that is not the first: before, it did not exist.
+_SINCE = {"cpu_csr_sparse_dense": (0, 6, 2)}
 
 
 def _named() -> dict[str, frozenset[str]]:
@@ -25,17 +32,26 @@ def _named() -> dict[str, frozenset[str]]:
     found: dict[str, set[str]] = {}
     for operation, routines in OPERATIONS.items():
         for routine in routines:
-            for letter in _TYPES.get(routine, "sdcz"):
-                target = f"lapack_{letter}{routine}_ffi"
-                for name in (operation, routine, letter + routine, target):
-                    found.setdefault(name, set()).add(target)
+            if routine in _UNTYPED:
+                names = [(operation, routine, f"{routine}_ffi")]
+            else:
+                letters = _TYPES.get(routine, "sdcz")
+                names = [(operation, routine, x + routine, f"lapack_{x}{routine}_ffi") for x in letters]
+            for row in names:
+                for name in row:
+                    found.setdefault(name, set()).add(row[-1])
     return {name: frozenset(targets) for name, targets in found.items()}
 
 
 _NAMED = _named()
 
 #: Every target, by operation and then by type.
-TARGETS = tuple(name for name in _NAMED if name.startswith("lapack_"))
+TARGETS = tuple(name for name in _NAMED if name.endswith("_ffi"))
+
+
+def later_than(version: tuple[int, ...]) -> frozenset[str]:
+    """The targets that a jaxlib of this version, which is known otherwise, lacks, or has with another contract."""
+    return frozenset().union(*(_NAMED[routine] for routine, since in _SINCE.items() if version < since))
 
 
 def select(only: str | Iterable[str] | None = None, skip: str | Iterable[str] | None = None) -> frozenset[str]:

@@ -34,17 +34,14 @@ def install(only: str | Iterable[str] | None = None, skip: str | Iterable[str] |
         RuntimeError: a JAX backend has started with other handlers, and XLA does not let go of them.
         OSError: the library of the kernels is missing or damaged.
     """
-    global _chosen, _decided
+    global _decided
     wanted = _contracts.select(only, skip)
-    known = _known(wanted)
-    handlers = _library.handlers()
+    known = _known(wanted, named=only is not None)
     with _lock:
         if _jaxlib.started():
             return _settled(known)
-        ours = {target: handlers[target].capsules() for target in known}
-        _scipy.hand_over()
-        _chosen, _decided = ours, True
-        _jaxlib.replace_registrations(lambda target: _chosen.get(target))
+        _choose(known)
+        _decided = True
     _jaxlib.wait_for_jax()
     with _lock:
         if not _edit_queue():
@@ -61,13 +58,11 @@ def uninstall() -> None:
     global _chosen, _decided
     with _lock:
         _decided = True
-        if _jaxlib.started():
-            if installed():
-                raise RuntimeError(
-                    "a JAX backend has started with the handlers of oxidax_kernels, and XLA does not let go of them: "
-                    "start a new process, without install() and without the variable OXIDAX_KERNELS"
-                )
-            return
+        if _jaxlib.started() and not _late().issuperset(installed()):
+            raise RuntimeError(
+                "a JAX backend has started with the handlers of oxidax_kernels, and XLA does not let go of them: "
+                "start a new process, without install() and without the variable OXIDAX_KERNELS"
+            )
         _chosen = {}
         _jaxlib.restore_registrations()
     _jaxlib.wait_for_jax()
@@ -76,11 +71,10 @@ def uninstall() -> None:
 
 
 def installed() -> tuple[str, ...]:
-    """The targets that are ours, sorted: in XLA if a backend has started, else those that it will get."""
+    """The targets that are ours, sorted: those that XLA has, or will get when JAX asks for them or a backend starts."""
     registered, ours = _jaxlib.registered(), _addresses()
-    if not any(target in registered for target in ours):
-        return tuple(sorted(_chosen))  # JAX has not asked for them yet
-    return tuple(sorted(target for target in ours if registered.get(target) == ours[target]))
+    present = {target for target in ours if registered.get(target) == ours[target]}
+    return tuple(sorted(present | (_late() & _chosen.keys())))
 
 
 def decided() -> bool:
@@ -88,12 +82,27 @@ def decided() -> bool:
     return _decided
 
 
+def _late() -> frozenset[str]:
+    """The targets that JAX has not asked for: all before it is imported, one until `jax.experimental.sparse` is."""
+    return frozenset(_library.handlers()) - _jaxlib.registered().keys()
+
+
+def _choose(targets: frozenset[str]) -> None:
+    """Gives JAX our handlers of the targets, and no others, from when it asks."""
+    global _chosen
+    handlers = _library.handlers()
+    ours = {target: handlers[target].capsules() for target in targets}
+    _scipy.hand_over()
+    _chosen = ours
+    _jaxlib.replace_registrations(lambda target: _chosen.get(target))
+
+
 def _addresses() -> dict[str, int]:
     return {target: handler.stages["execute"] for target, handler in _library.handlers().items()}
 
 
-def _known(wanted: frozenset[str]) -> frozenset[str]:
-    """Those of the targets whose contracts are known; warns of the others."""
+def _known(wanted: frozenset[str], *, named: bool) -> frozenset[str]:
+    """Those of the targets whose contracts are known; warns of the others, and of younger ones if they were `named`."""
     first, end = _contracts.JAXLIBS
     if not first <= _jaxlib.version() < end:
         words = [".".join(map(str, part)) for part in (first, end)]
@@ -102,6 +111,10 @@ def _known(wanted: frozenset[str]) -> frozenset[str]:
             f"{_jaxlib.VERSION}: everything stays jaxlib's own; upgrade oxidax-kernels"
         )
         return frozenset()
+    later = wanted & _contracts.later_than(_jaxlib.version())
+    if later and named:
+        _warn(f"{', '.join(sorted(later))}: not taken, of jaxlib {_jaxlib.VERSION} the contract is another")
+    wanted = wanted - later
     unknown = wanted - _jaxlib.stock().keys()
     if unknown:
         _warn(f"jaxlib {_jaxlib.VERSION} has no {', '.join(sorted(unknown))}: nothing is replaced there")
@@ -112,15 +125,16 @@ def _known(wanted: frozenset[str]) -> frozenset[str]:
 
 
 def _settled(known: frozenset[str]) -> tuple[str, ...]:
-    """What is installed, if that is what is asked for.
+    """What is installed, if that is what is asked for; what JAX has not asked for yet can still be chosen.
 
     Raises:
         RuntimeError: it is not.
     """
-    present = installed()
-    stock, extra = sorted(known - set(present)), sorted(set(present) - known)
+    present, late = frozenset(installed()), _late()
+    stock, extra = sorted(known - present - late), sorted(present - known - late)
     if not stock and not extra:
-        return present
+        _choose(known)
+        return installed()
     states = [f"{', '.join(stock)} stays jaxlib's"] if stock else []
     states += [f"{', '.join(extra)} stays replaced"] if extra else []
     raise RuntimeError(

@@ -2,7 +2,8 @@
 
 Importing `jax` asks `jaxlib.lapack.registrations()` for handlers, once, and puts them into the queue
 `jaxlib.xla_client._custom_callback["Host"]`. The first use of a backend hands the queue to XLA, which never lets a
-handler go. So it was in every jaxlib from 0.5.3 to 0.12.0.1.
+handler go. So it was in every jaxlib from 0.5.3 to 0.12.0.1. Importing `jax.experimental.sparse`, at any time, does the
+same with `jaxlib.cpu_sparse`, which is younger; once a backend has started, its handler goes to XLA at once.
 """
 
 from __future__ import annotations
@@ -17,10 +18,18 @@ from typing import Any
 from jaxlib import lapack, xla_client
 from jaxlib.version import __version__
 
+try:
+    from jaxlib import cpu_sparse
+except ImportError:  # before 0.6.2
+    cpu_sparse = None
+
+_Registrations = dict[str, list[tuple[str, Any, int]]]
+
 VERSION = __version__
 _PLATFORM = "Host"  # XLA's name for "cpu"
 
-_stock_registrations = lapack.registrations
+#: The modules that JAX asks for handlers, and what they answer by themselves.
+_stock_registrations = {module: module.registrations for module in (lapack, cpu_sparse) if module is not None}
 # Functions of our own: those of `ctypes.pythonapi` belong to all of the process, and others set their types.
 _name = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object)(("PyCapsule_GetName", ctypes.pythonapi))
 _pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)(
@@ -40,7 +49,8 @@ def address(capsule: Any) -> int:
 
 def stock() -> dict[str, Any]:
     """The capsules of the handlers that jaxlib would register, by target: only those of XLA's typed interface."""
-    return {name: value for name, value, api in _stock_registrations().get("cpu", ()) if api == 1}
+    answers = [registrations().get("cpu", ()) for registrations in _stock_registrations.values()]
+    return {name: value for answer in answers for name, value, api in answer if api == 1}
 
 
 def started() -> bool:
@@ -49,25 +59,31 @@ def started() -> bool:
 
 
 def wait_for_jax() -> None:
-    """Where another thread is importing JAX, waits until it has done so."""
-    if "jax" in sys.modules:
-        importlib.import_module("jax")
+    """Where another thread is importing JAX, or its sparse part, waits until it has done so."""
+    for module in ("jax", "jax.experimental.sparse"):
+        if module in sys.modules:
+            importlib.import_module(module)
 
 
 def replace_registrations(replacement: Callable[[str], Any | None]) -> None:
     """Makes an import of JAX take, for each target, what `replacement` returns, or jaxlib's own for None."""
 
-    def registrations() -> dict[str, list[tuple[str, Any, int]]]:
-        found = _stock_registrations()
-        rows = [(name, value, api, replacement(name) if api == 1 else None) for name, value, api in found["cpu"]]
-        return found | {"cpu": [(name, value if ours is None else ours, api) for name, value, api, ours in rows]}
+    def replaced(stock: Callable[[], _Registrations]) -> Callable[[], _Registrations]:
+        def registrations() -> _Registrations:
+            found = stock()
+            rows = [(name, value, api, replacement(name) if api == 1 else None) for name, value, api in found["cpu"]]
+            return found | {"cpu": [(name, value if ours is None else ours, api) for name, value, api, ours in rows]}
 
-    lapack.registrations = registrations
+        return registrations
+
+    for module, stock in _stock_registrations.items():
+        module.registrations = replaced(stock)
 
 
 def restore_registrations() -> None:
     """Undoes `replace_registrations`."""
-    lapack.registrations = _stock_registrations
+    for module, stock in _stock_registrations.items():
+        module.registrations = stock
 
 
 def edit_queue(edit: Callable[[str, Any], Any]) -> bool:
