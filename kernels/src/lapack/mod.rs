@@ -13,6 +13,10 @@
 //! | singular values and vectors, by QR | `gesvd` | [`Gesvd`] |
 //! | eigenvalues and vectors | `geev` | [`Geev`] |
 //! | solution of a triangular system | `trtrs` | [`Trtrs`] |
+//! | eigenvalues and vectors of a Hermitian matrix | `syevd`, `heevd` | [`Syevd`] |
+//! | Schur form | `gees` | [`Gees`] |
+//! | Hessenberg form, as reflectors | `gehrd` | [`Gehrd`] |
+//! | tridiagonal form, as reflectors | `sytrd`, `hetrd` | [`Sytrd`] |
 //!
 //! Each type is made for one shape, which checks the sizes (`new`), says how much work memory it takes (`workspace`), and
 //! then runs on any number of matrices (`run`), from any number of threads. The result is LAPACK's `info`: 0 for success,
@@ -23,7 +27,9 @@
 
 mod about;
 mod flags;
+mod gees;
 mod geev;
+mod gehrd;
 mod geqrf;
 mod gesdd;
 mod gesvd;
@@ -33,14 +39,19 @@ mod memory;
 mod orgqr;
 mod potrf;
 mod reflectors;
+mod room;
 mod routines;
 mod scalar;
 mod sizes;
+mod syevd;
+mod sytrd;
 mod trtrs;
 mod workspace;
 
-pub use flags::{Eigenvectors, SvdJob, Transpose, Uplo};
+pub use flags::{Eigenvectors, SchurVectors, Sort, SvdJob, Transpose, Uplo};
+pub use gees::Gees;
 pub use geev::Geev;
+pub use gehrd::Gehrd;
 pub use geqrf::Geqrf;
 pub use gesdd::Gesdd;
 pub use gesvd::Gesvd;
@@ -50,5 +61,7 @@ pub use orgqr::Orgqr;
 pub use potrf::Potrf;
 pub use routines::{Int, Routines};
 pub use scalar::Lapack;
+pub use syevd::Syevd;
+pub use sytrd::Sytrd;
 pub use trtrs::Trtrs;
 pub use workspace::{Lengths, OwnedWorkspace, Workspace};

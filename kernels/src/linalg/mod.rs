@@ -18,11 +18,15 @@
 pub mod cholesky;
 pub mod cholesky_derivatives;
 pub mod eig;
+pub mod eigh;
+pub mod hessenberg;
 pub mod lu;
 pub mod lu_pivots_to_permutation;
 pub mod qr;
+pub mod schur;
 pub mod svd;
 pub mod svdvals_derivatives;
+pub mod tridiagonal;
 mod work;
 
 pub use lu_pivots_to_permutation::lu_pivots_to_permutation;

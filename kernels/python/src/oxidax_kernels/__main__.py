@@ -72,10 +72,11 @@ def _report(wanted: frozenset[str]) -> int:
         print(f"warning: {warning.message}")
     _start_backend()
     present = frozenset(oxidax_kernels.installed())
+    width = max(map(len, _contracts.OPERATIONS))
     for operation, routines in _contracts.OPERATIONS.items():
         for routine in routines:
             targets = sorted(_contracts.select(routine))
-            print(f"{operation:10}{routine:7}{'; '.join(_states(targets, present, wanted))}")
+            print(f"{operation:{width}} {routine:7}{'; '.join(_states(targets, present, wanted))}")
     return int(not wanted <= present)
 
 
