@@ -46,12 +46,12 @@ impl<T: Lapack> Syevd<T> {
         let mut this = Syevd { routines: library.routines(), job, uplo, n: sizes.int("n", n)?, lwork: 0 };
         let n = n as u128;
         if job == Eigenvectors::Compute {
-            sizes.product("its workspace, 2 * n * n + 6 * n + 1", 2 * n * n + 6 * n + 1)?;
+            sizes.product("its workspace, 2 * n * n + 38 * n + 4161", 2 * n * n + 38 * n + 4161)?;
         }
         // What LAPACK adds up for blocks of 64, and for the place of a matrix, whether or not it is there.
         sizes.product("its workspace, n * n + 66 * n", n * n + 66 * n)?;
         if n > 0 {
-            this.lwork = this.ask();
+            this.lwork = this.ask() + this.blocks();
         }
         Ok(this)
     }
@@ -78,6 +78,15 @@ impl<T: Lapack> Syevd<T> {
             (false, Eigenvectors::Compute, n) => 2 * n * n + 6 * n + 1,
             (true, Eigenvectors::Skip, n) => n + 1,
             (true, Eigenvectors::Compute, n) => n * n + 2 * n,
+        }
+    }
+
+    /// More than LAPACK answers, in which it multiplies the vectors by blocks of reflectors: without, those of a complex
+    /// matrix go one at a time, and those of a real one of about 64 rows in blocks of a few.
+    fn blocks(&self) -> Int {
+        match self.job {
+            Eigenvectors::Skip => 0,
+            Eigenvectors::Compute => 32 * self.n + 4160,
         }
     }
 

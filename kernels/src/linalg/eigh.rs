@@ -6,9 +6,9 @@
 //! | attributes | `mode`: u8, `V` for vectors or `N`; `uplo`: u8, `L` or `U` |
 //! | results | the eigenvectors in place of `a`, in columns; `w` (n), real, ascending; `info` s32 |
 //!
-//! Unlike jaxlib's: a matrix whose triangle is not finite is not shown to LAPACK, which gives finite numbers for some of
-//! them. Its results are NaN, as are those of a matrix on which the iteration does not converge, and `info` says so.
-//! Vectors that are not asked for are zeros.
+//! Unlike jaxlib's: a matrix whose triangle is not finite is not shown to LAPACK, which answers `[[nan, 0], [0, 1]]` with
+//! finite vectors and an `info` of 0. Its results are NaN, as are those of a matrix on which the iteration does not
+//! converge, and `info` says so. Vectors that are not asked for are zeros.
 
 use oxidax::prelude::*;
 

@@ -7,7 +7,8 @@
 //! | results, real types | the Schur form in place of `a`; `vs` (n, n); `wr`, `wi` (n); `selected`, `info` s32 |
 //! | results, complex types | the Schur form in place of `a`; `vs` (n, n); `w` (n); `selected`, `info` s32 |
 //!
-//! Nothing is sorted, and `selected` is 0. Unlike jaxlib's: a matrix that is not finite is not shown to LAPACK. Its results
+//! Nothing is sorted, and `selected` is 0; another `sort` is an invalid argument. Unlike jaxlib's: a matrix that is not
+//! finite is not shown to LAPACK, which answers `[[nan, 0], [0, 1]]` with finite vectors and an `info` of 0. Its results
 //! are NaN, as are those of a matrix on which the iteration does not converge, and `info` says so. Vectors that are not
 //! asked for are zeros.
 
