@@ -6,7 +6,7 @@ environment; ours are those of the package `oxidax_kernels`. Prints a row a cell
 speed (above 1: faster than stock), and the bars:
 
 - batches from 16x16 to 128x128: 85% of twice the stock one-thread speed, and never slower than stock;
-- `geqrf` with `orgqr` of 100 x 128x128: 6 times stock;
+- `geqrf` with `orgqr`, and `gehrd`, of 100 x 128x128: 6 times stock;
 - everything: 0.95 times stock.
 
 `same` is stock against stock, and `others` the share of the machine that other programs took meanwhile: a row says as
@@ -24,7 +24,7 @@ from pathlib import Path
 
 BATCHES = [(10_000, 4), (10_000, 8), (2_000, 16), (1_000, 32), (100, 64), (100, 128)]
 SINGLE = [(1, 256), (1, 512), (1, 1024)]
-OPS = ["potrf", "getrf", "qr", "gesdd", "geev"]
+OPS = ["potrf", "getrf", "qr", "gesdd", "geev", "syevd", "gees", "gehrd", "sytrd"]
 LETTERS = {"f32": "s", "f64": "d", "c64": "c", "c128": "z"}
 WORKERS = ["stock", "same", "ours", "one"]
 
@@ -32,7 +32,7 @@ SECONDS = 0.06  # of calls in a worker's turn, at least
 TWICE_ONE_THREAD = 1.7
 NEVER_UNDER = 0.95
 QUIET = 0.05  # of the machine, taken by others
-QR_128 = 6.0
+REFLECTORS_128 = 6.0
 
 
 def is_batch_cell(batch, n):
@@ -42,8 +42,8 @@ def is_batch_cell(batch, n):
 def bars(op, batch, n):
     """What the speed must be: against stock, and against stock on one thread."""
     against_stock = 1.0 if is_batch_cell(batch, n) else NEVER_UNDER
-    if (op, batch, n) == ("qr", 100, 128):
-        against_stock = QR_128
+    if op in ("qr", "gehrd") and (batch, n) == (100, 128):
+        against_stock = REFLECTORS_128
     return against_stock, TWICE_ONE_THREAD if is_batch_cell(batch, n) else None
 
 
@@ -209,6 +209,8 @@ def cell_call(op, dtype, batch, n, end_to_end):
         a = (a + 1j * random.standard_normal(shape)).astype(scalar)
     if op == "potrf":
         a = (a @ a.swapaxes(-1, -2).conj() + n * np.eye(n)).astype(scalar)
+    if op in ("syevd", "sytrd"):
+        a = a + a.swapaxes(-1, -2).conj()
     function = jax.jit(END_TO_END[op] if end_to_end else TARGETS[op](LETTERS[dtype]))
     a = jax.device_put(a)
     return lambda: jax.block_until_ready(function(a))
@@ -305,7 +307,60 @@ def _geev(letter):
     return call
 
 
-TARGETS = {"potrf": _potrf, "getrf": _getrf, "qr": _qr, "gesdd": _gesdd, "geev": _geev}
+def _syevd(letter):
+    def call(a):
+        n = a.shape[-1]
+        name = f"lapack_{letter}{'syevd' if letter in 'sd' else 'heevd'}_ffi"
+        results = _like(a, n, n), _like(a, n, dtype=_real(a)), _like(a, dtype="int32")
+        return target(name, *results, mode=_byte("V"), uplo=_byte("L"))(a)
+
+    return call
+
+
+def _gees(letter):
+    def call(a):
+        n = a.shape[-1]
+        values = [_like(a, n)] * 2 if letter in "sd" else [_like(a, n)]
+        integers = [_like(a, dtype="int32")] * 2
+        results = _like(a, n, n), _like(a, n, n), *values, *integers
+        return target(f"lapack_{letter}gees_ffi", *results, mode=_byte("V"), sort=_byte("N"))(a)
+
+    return call
+
+
+def _gehrd(letter):
+    def call(a):
+        import numpy as np
+
+        n = a.shape[-1]
+        results = _like(a, n, n), _like(a, n - 1), _like(a, dtype="int32")
+        return target(f"lapack_{letter}gehrd_ffi", *results, low=np.int32(1), high=np.int32(n))(a)
+
+    return call
+
+
+def _sytrd(letter):
+    def call(a):
+        n = a.shape[-1]
+        name = f"lapack_{letter}{'sytrd' if letter in 'sd' else 'hetrd'}_ffi"
+        diagonals = _like(a, n, dtype=_real(a)), _like(a, n - 1, dtype=_real(a))
+        results = _like(a, n, n), *diagonals, _like(a, n - 1), _like(a, dtype="int32")
+        return target(name, *results, uplo=_byte("L"))(a)
+
+    return call
+
+
+TARGETS = {
+    "potrf": _potrf,
+    "getrf": _getrf,
+    "qr": _qr,
+    "gesdd": _gesdd,
+    "geev": _geev,
+    "syevd": _syevd,
+    "gees": _gees,
+    "gehrd": _gehrd,
+    "sytrd": _sytrd,
+}
 
 
 def _end_to_end(name, **options):
@@ -323,6 +378,10 @@ END_TO_END = {
     "qr": _end_to_end("qr", full_matrices=False),
     "gesdd": _end_to_end("svd", full_matrices=False),
     "geev": _end_to_end("eig", compute_left_eigenvectors=False),
+    "syevd": _end_to_end("eigh", symmetrize_input=False),
+    "gees": _end_to_end("schur"),
+    "gehrd": _end_to_end("hessenberg"),
+    "sytrd": _end_to_end("tridiagonal"),
 }
 
 

@@ -29,6 +29,12 @@ def random(shape: tuple[int, ...], dtype: str, seed: int = 0) -> np.ndarray:
     return x.astype(dtype)
 
 
+def hermitian(shape: tuple[int, ...], dtype: str) -> np.ndarray:
+    """Hermitian, and indefinite."""
+    x = random(shape, dtype)
+    return x + adjoint(x)
+
+
 def positive_definite(shape: tuple[int, ...], dtype: str) -> np.ndarray:
     """Hermitian matrices of a small condition number."""
     x, n = random(shape, dtype), shape[-1]
@@ -72,6 +78,31 @@ def check_lu(dtype: str, a: np.ndarray, lu, permutation) -> None:
     permuted = np.take_along_axis(a, np.asarray(permutation)[..., None], -2)
     check(dtype, a.shape, product=distance(lower @ upper, permuted, dtype, max(m, n)))
     assert np.abs(lower).max(initial=0) < 1.42  # complex pivots are chosen by |re| + |im|
+
+
+def hessenberg(a, tau) -> tuple[np.ndarray, np.ndarray]:
+    """The orthonormal matrix and the Hessenberg form that `jax.lax.linalg.hessenberg` gives."""
+    a, n = wide(a), np.shape(a)[-1]
+    return _product(np.tril(a, -2)[..., :-1] + np.eye(n, n - 1, k=-1), wide(tau)), np.triu(a, -1)
+
+
+def tridiagonal(a, d, e, tau, lower: bool = True) -> tuple[np.ndarray, np.ndarray]:
+    """The orthonormal matrix and the tridiagonal form that `jax.lax.linalg.tridiagonal` gives."""
+    a, d, e, tau, n = wide(a), wide(d), wide(e), wide(tau), np.shape(a)[-1]
+    below = np.eye(n, n - 1, k=-1) * e[..., None, :] @ np.eye(n - 1, n)
+    form = d[..., None] * np.eye(n) + below + below.swapaxes(-1, -2)
+    if lower:
+        return _product(np.tril(a, -2)[..., :-1] + np.eye(n, n - 1, k=-1), tau), form
+    return _product((np.triu(a, 2)[..., 1:] + np.eye(n, n - 1))[..., ::-1], tau[..., ::-1]), form
+
+
+def _product(vectors: np.ndarray, tau: np.ndarray) -> np.ndarray:
+    """Of reflectors, one a column."""
+    q = identity(vectors.shape[-2], vectors)
+    for i in range(vectors.shape[-1]):
+        v = vectors[..., i : i + 1]
+        q = q - tau[..., i, None, None] * (q @ v) @ adjoint(v)
+    return q
 
 
 def identity(n: int, like: np.ndarray) -> np.ndarray:

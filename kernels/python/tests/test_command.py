@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 
@@ -12,27 +13,24 @@ def command(*arguments: str) -> tuple[int, str]:
     done = subprocess.run(
         [sys.executable, "-m", "oxidax_kernels", *arguments], capture_output=True, text=True, check=False
     )
-    return done.returncode, done.stdout + done.stderr
+    return done.returncode, re.sub(" +", " ", done.stdout + done.stderr)
 
 
 def test_it_says_what_xla_has():
     code, printed = command()
     assert code == 0
-    assert "OpenBLAS  0.3" in printed
-    assert "SciPy     " in printed
-    lines = [line.split(maxsplit=2) for line in printed.splitlines()]
-    assert ["cholesky", "potrf", "c, d, s, z ours"] in lines
-    assert ["qr", "orgqr", "d, s ours"] in lines
-    assert ["qr", "ungqr", "c, z ours"] in lines
+    assert "OpenBLAS 0.3" in printed
+    assert "SciPy " in printed
+    for line in ("cholesky potrf c, d, s, z ours", "qr orgqr d, s ours", "qr ungqr c, z ours", "eigh heevd c, z ours"):
+        assert line in printed
 
 
 def test_a_part():
     code, printed = command("--only", "svd", "--only", "dgeev", "--skip", "cgesdd")
     assert code == 0
-    lines = [line.split(maxsplit=2) for line in printed.splitlines()]
-    assert ["svd", "gesdd", "c jaxlib's; d, s, z ours"] in lines
-    assert ["eig", "geev", "c, s, z jaxlib's; d ours"] in lines
-    assert ["cholesky", "potrf", "c, d, s, z jaxlib's"] in lines
+    assert "svd gesdd c jaxlib's; d, s, z ours" in printed
+    assert "eig geev c, s, z jaxlib's; d ours" in printed
+    assert "cholesky potrf c, d, s, z jaxlib's" in printed
 
 
 @pytest.mark.parametrize(("arguments", "expected"), [(["--help"], 0), (["--only", "nothing"], 2), (["--nothing"], 2)])

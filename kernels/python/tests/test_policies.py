@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from matrices import DTYPES, positive_definite, random
+from matrices import DTYPES, hermitian, positive_definite, random
 
 BAD = (np.nan, np.inf, -np.inf)
 
@@ -55,6 +57,35 @@ def test_eig_of_what_is_not_finite(dtype, bad):
     check_neighbours(jnp.linalg.eigvals, a, where)
     for n in (1, 2, 3):
         assert all_nan(jnp.linalg.eig(np.full((n, n), bad, dtype)))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("bad", BAD)
+def test_svd_by_qr_iterations_of_what_is_not_finite(dtype, bad):
+    a, where = batch_with(bad, dtype)
+    by_qr = partial(jax.lax.linalg.svd, algorithm=jax.lax.linalg.SvdAlgorithm.QR)
+    check_neighbours(by_qr, a, where)
+    check_neighbours(partial(by_qr, compute_uv=False), a, where)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("bad", BAD)
+def test_eigh_of_what_is_not_finite(dtype, bad):
+    a, where = batch_with(bad, dtype, hermitian)
+    check_neighbours(jnp.linalg.eigh, a, where)
+    check_neighbours(jnp.linalg.eigvalsh, a, where)
+    for n in (1, 2, 3):
+        assert all_nan(jnp.linalg.eigh(np.full((n, n), bad, dtype)))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("bad", BAD)
+def test_schur_of_what_is_not_finite(dtype, bad):
+    a, where = batch_with(bad, dtype)
+    check_neighbours(jax.lax.linalg.schur, a, where)
+    check_neighbours(partial(jax.lax.linalg.schur, compute_schur_vectors=False), a, where)
+    for n in (1, 2, 3):
+        assert all_nan(jax.lax.linalg.schur(np.full((n, n), bad, dtype)))
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -108,7 +139,12 @@ def test_lu_of_singular_matrices_is_complete(dtype):
 def test_direct_routines_pass_on_what_is_not_finite_and_spare_the_neighbours(dtype, bad):
     a, where = batch_with(bad, dtype)
     clean = np.where(where[:, None, None], np.eye(5, dtype=dtype), a)
-    for function in (lambda x: jax.lax.linalg.lu(x)[0], lambda x: jnp.linalg.qr(x)[1]):
+    for function in (
+        lambda x: jax.lax.linalg.lu(x)[0],
+        lambda x: jnp.linalg.qr(x)[1],
+        lambda x: jax.lax.linalg.hessenberg(x)[0],
+        lambda x: jax.lax.linalg.tridiagonal(x)[0],
+    ):
         found = function(a)
         np.testing.assert_array_equal(found[~where], function(clean)[~where])
         assert not np.isfinite(found[where]).all((-2, -1)).any()
@@ -126,8 +162,12 @@ def test_empty_matrices_have_the_shapes_of_their_factors(dtype):
         assert s.shape[-1] == 0
     assert jnp.linalg.cholesky(np.zeros((0, 0), dtype)).shape == (0, 0)
     for shape in ((1000, 0, 0), (0, 3, 3)):
-        w, v = jnp.linalg.eig(np.zeros(shape, dtype))
-        assert (w.shape, v.shape) == (shape[:-1], shape)
+        for function in (jnp.linalg.eig, jnp.linalg.eigh):
+            w, v = function(np.zeros(shape, dtype))
+            assert (w.shape, v.shape) == (shape[:-1], shape)
+        assert [x.shape for x in jax.lax.linalg.schur(np.zeros(shape, dtype))] == [shape, shape]
+    assert jax.lax.linalg.hessenberg(np.zeros((0, 3, 3), dtype))[1].shape == (0, 2)
+    assert jax.lax.linalg.tridiagonal(np.zeros((0, 3, 3), dtype))[3].shape == (0, 2)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

@@ -13,10 +13,13 @@ from matrices import (
     check,
     check_lu,
     distance,
+    hermitian,
+    hessenberg,
     identity,
     positive_definite,
     random,
     shapes,
+    tridiagonal,
     wide,
 )
 
@@ -134,6 +137,111 @@ def test_eig(dtype):
             )
         assert jax.lax.linalg.eig(a)[0].dtype == np.result_type(dtype, "complex64")
         same_alone(jax.lax.linalg.eig, a, jax.lax.linalg.eig(a))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_svd_by_qr_iterations(dtype):
+    def svd(a, **options):
+        return jax.lax.linalg.svd(a, algorithm=jax.lax.linalg.SvdAlgorithm.QR, **options)
+
+    for shape in shapes():
+        a, (m, n) = random(shape, dtype), shape[-2:]
+        k = min(m, n)
+        expected = np.linalg.svd(a.astype("complex128"), compute_uv=False)
+        alone = svd(a, compute_uv=False)
+        for full in (False, True) if shape in ((2, 3, 5, 5), (3, 65, 33), (3, 33, 65), (3, 0, 3)) else (False,):
+            u, s, vh = svd(a, full_matrices=full)
+            check(
+                dtype,
+                shape,
+                product=distance(
+                    (wide(u)[..., :k] * wide(s)[..., None, :]) @ wide(vh)[..., :k, :], a, dtype, max(m, n)
+                ),
+                left=distance(adjoint(wide(u)) @ wide(u), identity(m if full else k, a), dtype, max(m, n)),
+                right=distance(wide(vh) @ adjoint(wide(vh)), identity(n if full else k, a), dtype, max(m, n)),
+                values=distance(s[..., None], expected[..., None], dtype, max(m, n)),
+                values_alone=distance(alone[..., None], expected[..., None], dtype, max(m, n)),
+            )
+            assert (np.diff(s) <= 0).all()
+        same_alone(svd, a, svd(a))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_eigh(dtype):
+    for shape in shapes(SQUARE):
+        a, n = hermitian(shape, dtype), shape[-1]
+        expected = np.linalg.eigvalsh(a.astype("complex128"))
+        for lower in (True, False):
+            other = np.tri(n, k=-1, dtype=bool).T if lower else np.tri(n, k=-1, dtype=bool)
+            spoilt = np.where(other, np.nan, a).astype(dtype)
+            v, w = jax.lax.linalg.eigh(spoilt, lower=lower, symmetrize_input=False)
+            check(
+                dtype,
+                shape,
+                product=distance((wide(v) * wide(w)[..., None, :]) @ adjoint(wide(v)), a, dtype, n),
+                orthonormal=distance(adjoint(wide(v)) @ wide(v), identity(n, a), dtype, n),
+                values=distance(w[..., None], expected[..., None], dtype, n),
+            )
+            assert w.dtype == np.finfo(dtype).dtype
+            assert (np.diff(w) >= 0).all()
+        same_alone(jnp.linalg.eigh, a, jnp.linalg.eigh(a))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_schur(dtype):
+    for shape in shapes(SQUARE):
+        a, n = random(shape, dtype), shape[-1]
+        t, vs = map(wide, jax.lax.linalg.schur(a))
+        check(
+            dtype,
+            shape,
+            product=distance(vs @ t @ adjoint(vs), a, dtype, n),
+            orthonormal=distance(adjoint(vs) @ vs, identity(n, a), dtype, n),
+            alone=distance(jax.lax.linalg.schur(a, compute_schur_vectors=False)[0], t, dtype, n),
+        )
+        np.testing.assert_array_equal(np.tril(t, -2), 0)
+        below = np.diagonal(t, -1, -2, -1) != 0
+        assert not (below[..., 1:] & below[..., :-1]).any()  # blocks of two on the diagonal at most
+        assert not (below.any() and np.iscomplexobj(a))
+        same_alone(jax.lax.linalg.schur, a, jax.lax.linalg.schur(a))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_hessenberg(dtype):
+    for shape in shapes(SQUARE):
+        a, n = random(shape, dtype), shape[-1]
+        if n == 0:
+            continue  # JAX does not lower it
+        q, h = hessenberg(*jax.lax.linalg.hessenberg(a))
+        check(
+            dtype,
+            shape,
+            product=distance(q @ h @ adjoint(q), a, dtype, n),
+            orthonormal=distance(adjoint(q) @ q, identity(n, a), dtype, n),
+        )
+        same_alone(jax.lax.linalg.hessenberg, a, jax.lax.linalg.hessenberg(a))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("lower", [True, False])
+def test_tridiagonal(dtype, lower):
+    for shape in shapes(SQUARE):
+        a, n = hermitian(shape, dtype), shape[-1]
+        if n == 0:
+            continue  # JAX refuses it
+        other = np.tri(n, k=-1, dtype=bool).T if lower else np.tri(n, k=-1, dtype=bool)
+        spoilt = np.where(other, np.nan, a).astype(dtype)
+        packed, d, e, tau = jax.lax.linalg.tridiagonal(spoilt, lower=lower)
+        q, t = tridiagonal(packed, d, e, tau, lower)
+        check(
+            dtype,
+            shape,
+            product=distance(q @ t @ adjoint(q), a, dtype, n),
+            orthonormal=distance(adjoint(q) @ q, identity(n, a), dtype, n),
+        )
+        np.testing.assert_array_equal(np.isnan(packed), np.broadcast_to(other, shape))
+        assert d.dtype == e.dtype == np.finfo(dtype).dtype
+        same_alone(jax.lax.linalg.tridiagonal, a, jax.lax.linalg.tridiagonal(a))
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

@@ -36,6 +36,24 @@ pub enum Eigenvectors {
     Skip = b'N',
 }
 
+/// Whether the Schur vectors are computed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, FfiAttr)]
+#[repr(u8)]
+pub enum SchurVectors {
+    /// Yes.
+    Compute = b'V',
+    /// No.
+    Skip = b'N',
+}
+
+/// Whether eigenvalues are sorted. There is one answer, for callers who may ask for another.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, FfiAttr)]
+#[repr(u8)]
+pub enum Sort {
+    /// No.
+    No = b'N',
+}
+
 /// Which form of a matrix is meant.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, FfiAttr)]
 #[repr(u8)]
@@ -64,4 +82,4 @@ macro_rules! letters {
     };
 }
 
-letters! { Uplo SvdJob Eigenvectors Transpose }
+letters! { Uplo SvdJob Eigenvectors SchurVectors Sort Transpose }

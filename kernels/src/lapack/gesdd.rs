@@ -87,7 +87,7 @@ impl<T: Lapack> Gesdd<T> {
 
     /// Of `work`, what comes before the copy of the matrix.
     fn scratch(&self) -> usize {
-        len(self.lwork).max(Gesvd::least(self.routines, self.shape).workspace().work)
+        len(self.lwork).max(Gesvd::least(self.routines, self.shape).lwork())
     }
 
     /// How much work memory this shape takes: LAPACK's, and a copy of the matrix, which LAPACK destroys.

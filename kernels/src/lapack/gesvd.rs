@@ -6,13 +6,13 @@ use super::flags::{Letter, SvdJob};
 use super::library::Library;
 use super::routines::{Int, Kind, Routines};
 use super::scalar::{Lapack, all_finite, fill_identity};
-use super::sizes::{ASK, Sizes, answered, leading, len, remembered};
+use super::sizes::{ASK, BEYOND, Sizes, answered, leading, len, remembered};
 use super::workspace::{Lengths, Workspace};
 
 /// info of a matrix that is not finite: argument `a` of `gesdd` in LAPACK's count, as LAPACK itself says it of NaN.
 pub(super) const NOT_FINITE: Int = -4;
 
-/// `a = u diag(s) vt`, for `a` of `m x n`, which is destroyed.
+/// `a = u diag(s) vt`, for `a` of `m x n`.
 ///
 /// A matrix that is not finite is not shown to LAPACK; it and one that does not converge give NaN in every result.
 /// Vectors that the job does not ask for are zeros.
@@ -97,11 +97,6 @@ impl<T: Lapack> SvdResults<'_, T> {
         SvdResults { a: copy, s: self.s, u: self.u, vt: self.vt }
     }
 
-    /// The same results, lent once more.
-    pub(super) fn reborrow(&mut self) -> SvdResults<'_, T> {
-        SvdResults { a: self.a, s: self.s, u: self.u, vt: self.vt }
-    }
-
     /// Panics unless each has its length. Without vectors, `u` and `vt` may have any: LAPACK does not see them.
     pub(super) fn check(&self, shape: SvdShape) {
         let (m, n) = (len(shape.m), len(shape.n));
@@ -183,10 +178,18 @@ impl<T: Lapack> Gesvd<T> {
         })
     }
 
-    /// How much work memory this shape takes.
+    /// The length of LAPACK's `work`.
+    pub(super) fn lwork(&self) -> usize {
+        len(self.lwork)
+    }
+
+    /// How much work memory this shape takes: LAPACK's, and a copy of the matrix, which LAPACK destroys.
     pub fn workspace(&self) -> Lengths {
+        if self.shape.k() == 0 {
+            return Lengths::default();
+        }
         let real = if T::COMPLEX { 5 * len(self.shape.k()) } else { 0 };
-        Lengths { work: len(self.lwork), real, int: 0 }
+        Lengths { work: self.lwork() + len(self.shape.m) * (len(self.shape.n) + BEYOND), real, int: 0 }
     }
 
     /// Decomposes `a`; `s` has `min(m, n)` elements, in descending order. info > 0: that many values did not converge.
@@ -204,9 +207,16 @@ impl<T: Lapack> Gesvd<T> {
         if self.shape.is_empty(&mut results) {
             return 0;
         }
-        let info =
-            if all_finite(results.a) { self.call(self.lwork, results.reborrow(), workspace) } else { NOT_FINITE };
+        let info = if all_finite(results.a) { self.attempt(&mut results, workspace) } else { NOT_FINITE };
         results.finish(self.shape.job, info)
+    }
+
+    fn attempt(&self, results: &mut SvdResults<'_, T>, workspace: Workspace<'_, T>) -> Int {
+        let Workspace { work, real, int } = workspace;
+        let (work, copy) = work.split_at_mut(self.lwork());
+        let copy = &mut copy[..results.a.len()];
+        copy.copy_from_slice(results.a);
+        self.call(self.lwork, results.on(copy), Workspace { work, real, int })
     }
 
     /// The second attempt of `gesdd`, over results and memory whose lengths that has checked.

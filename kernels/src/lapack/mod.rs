@@ -14,6 +14,10 @@
 //! | eigenvalues and vectors | `geev` | [`Geev`] |
 //! | solution of a triangular system | `trtrs` | [`Trtrs`] |
 //! | product of matrices, of BLAS | `gemm` | [`Gemm`] |
+//! | eigenvalues and vectors of a Hermitian matrix | `syevd`, `heevd` | [`Syevd`] |
+//! | Schur form | `gees` | [`Gees`] |
+//! | Hessenberg form, as reflectors | `gehrd` | [`Gehrd`] |
+//! | tridiagonal form, as reflectors | `sytrd`, `hetrd` | [`Sytrd`] |
 //!
 //! Each type is made for one shape, which checks the sizes (`new`), says how much work memory it takes (`workspace`), and
 //! then runs on any number of matrices (`run`), from any number of threads. The result is LAPACK's `info`: 0 for success,
@@ -24,7 +28,9 @@
 
 mod about;
 mod flags;
+mod gees;
 mod geev;
+mod gehrd;
 mod gemm;
 mod geqrf;
 mod gesdd;
@@ -35,14 +41,19 @@ mod memory;
 mod orgqr;
 mod potrf;
 mod reflectors;
+mod room;
 mod routines;
 mod scalar;
 mod sizes;
+mod syevd;
+mod sytrd;
 mod trtrs;
 mod workspace;
 
-pub use flags::{Eigenvectors, SvdJob, Transpose, Uplo};
+pub use flags::{Eigenvectors, SchurVectors, Sort, SvdJob, Transpose, Uplo};
+pub use gees::Gees;
 pub use geev::Geev;
+pub use gehrd::Gehrd;
 pub use gemm::{Gemm, Product};
 pub use geqrf::Geqrf;
 pub use gesdd::Gesdd;
@@ -53,5 +64,7 @@ pub use orgqr::Orgqr;
 pub use potrf::Potrf;
 pub use routines::{Int, Routines};
 pub use scalar::Lapack;
+pub use syevd::Syevd;
+pub use sytrd::Sytrd;
 pub use trtrs::Trtrs;
 pub use workspace::{Lengths, OwnedWorkspace, Workspace};

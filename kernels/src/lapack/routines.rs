@@ -47,6 +47,9 @@ type Size = *const Int;
 type In<X> = *const X;
 type Out<X> = *mut X;
 type Real<E> = <E as Number>::Real;
+/// Which eigenvalues come first, by both parts of one of a real matrix, or by one of a complex matrix. We never say.
+type ByParts<E> = Option<unsafe extern "C" fn(In<E>, In<E>) -> Int>;
+type ByValue<E> = Option<unsafe extern "C" fn(In<E>) -> Int>;
 
 /// The routine of `address`, with the signature that the row gives.
 macro_rules! from_address {
@@ -164,6 +167,12 @@ routines! {
         );
         // uplo, trans, diag, n, nrhs, a, lda, b, ldb, info
         trtrs = strtrs_ dtrtrs_ ctrtrs_ ztrtrs_ (Flag, Flag, Flag, Size, Size, In<E>, Size, Out<E>, Size, Out<Int>);
+        // n, ilo, ihi, a, lda, tau, work, lwork, info
+        gehrd = sgehrd_ dgehrd_ cgehrd_ zgehrd_ (Size, Size, Size, Out<E>, Size, Out<E>, Out<E>, Size, Out<Int>);
+        // uplo, n, a, lda, d, e, tau, work, lwork, info
+        sytrd = ssytrd_ dsytrd_ chetrd_ zhetrd_ (
+            Flag, Size, Out<E>, Size, Out<Real<E>>, Out<Real<E>>, Out<E>, Out<E>, Size, Out<Int>,
+        );
     }
 
     two signatures {
@@ -186,6 +195,20 @@ routines! {
             Flag, Flag, Size, Out<E>, Size, Out<Real<E>>, Out<Real<E>>, Out<E>, Size, Out<E>, Size, Out<E>, Size, Out<Int>,
         ) | cgeev_ zgeev_ (
             Flag, Flag, Size, Out<E>, Size, Out<E>, Out<E>, Size, Out<E>, Size, Out<E>, Size, Out<Real<E>>, Out<Int>,
+        );
+        // jobz, uplo, n, a, lda, w, work, lwork, [rwork, lrwork,] iwork, liwork, info
+        syevd = ssyevd_ dsyevd_ (
+            Flag, Flag, Size, Out<E>, Size, Out<Real<E>>, Out<E>, Size, Out<Int>, Size, Out<Int>,
+        ) | cheevd_ zheevd_ (
+            Flag, Flag, Size, Out<E>, Size, Out<Real<E>>, Out<E>, Size, Out<Real<E>>, Size, Out<Int>, Size, Out<Int>,
+        );
+        // jobvs, sort, select, n, a, lda, sdim, (wr, wi | w), vs, ldvs, work, lwork, [rwork,] bwork, info
+        gees = sgees_ dgees_ (
+            Flag, Flag, ByParts<E>, Size, Out<E>, Size, Out<Int>, Out<E>, Out<E>, Out<E>, Size, Out<E>, Size, Out<Int>,
+            Out<Int>,
+        ) | cgees_ zgees_ (
+            Flag, Flag, ByValue<E>, Size, Out<E>, Size, Out<Int>, Out<E>, Out<E>, Size, Out<E>, Size, Out<Real<E>>,
+            Out<Int>, Out<Int>,
         );
     }
 }

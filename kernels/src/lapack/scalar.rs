@@ -4,6 +4,7 @@
 use num_complex::Complex;
 use oxidax::{Float, Scalar};
 
+use super::flags::Uplo;
 use super::gemm::Product;
 use super::library::Library;
 use super::routines::{Number, Routines};
@@ -99,6 +100,14 @@ scalars! {
 pub(super) fn all_finite<T: Lapack>(a: &[T]) -> bool {
     // A chunk has no branch, so that it becomes vector instructions.
     a.chunks(128).all(|chunk| chunk.iter().fold(true, |finite, x| finite & x.is_finite()))
+}
+
+/// Whether every element of a triangle of an `n x n` matrix is finite; of the diagonal the real part counts.
+pub(super) fn triangle_is_finite<T: Lapack>(uplo: Uplo, n: usize, a: &[T]) -> bool {
+    a.chunks_exact(n.max(1)).enumerate().all(|(j, column)| {
+        let beside = if uplo == Uplo::Upper { &column[..j] } else { &column[j + 1..] };
+        column[j].re().is_finite() && all_finite(beside)
+    })
 }
 
 /// Writes the identity, `m x n`.

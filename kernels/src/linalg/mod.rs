@@ -22,13 +22,17 @@ pub mod cholesky_derivatives;
 pub mod cholesky_update;
 pub mod cholesky_update_derivatives;
 pub mod eig;
+pub mod eigh;
+pub mod hessenberg;
 pub mod lu;
 pub mod lu_pivots_to_permutation;
 pub mod qr;
+pub mod schur;
 pub mod svd;
 pub mod svdvals_derivatives;
 pub mod symmetric_product;
 pub mod symmetric_product_derivatives;
+pub mod tridiagonal;
 pub(crate) mod work;
 
 pub use cholesky_update::cholesky_update;

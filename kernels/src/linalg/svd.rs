@@ -1,7 +1,7 @@
-//! Singular values and vectors by divide and conquer: the operations `svd` and `svdvals`, and jaxlib's
-//! `lapack_?gesdd_ffi`.
+//! Singular values and vectors: the operations `svd` and `svdvals`, and jaxlib's `lapack_?gesdd_ffi`, by divide and
+//! conquer, and `lapack_?gesvd_ffi`, by QR iterations.
 //!
-//! | `gesdd` | |
+//! | `gesdd`, `gesvd` | |
 //! |---|---|
 //! | operand | `a` (m, n), columns first |
 //! | attribute | `mode`: u8, `A` for all vectors, `S` for the first min(m, n), `N` for none |
@@ -10,13 +10,13 @@
 //! In mode `N` JAX still gives memory for vectors, and `u` may have any number of columns, `vt` of rows.
 //!
 //! Unlike jaxlib's: a matrix that is not finite is not shown to LAPACK, which may never return from it, and one on which
-//! divide and conquer does not converge is decomposed by QR iterations. Where that fails too, every result is NaN and
+//! divide and conquer does not converge is decomposed by QR iterations. Where those fail too, every result is NaN and
 //! `info` says so. Vectors that are not asked for are zeros.
 
 use oxidax::prelude::*;
 
 use super::work::workspace;
-use crate::lapack::{Gesdd, Lapack, SvdJob};
+use crate::lapack::{Gesdd, Gesvd, Lapack, SvdJob};
 
 /// The singular value decomposition of a matrix: `a = u @ diag(s) @ vh`.
 ///
@@ -86,7 +86,7 @@ fn decompose<T: Lapack>(
     Ok(())
 }
 
-/// Decomposes `a = u diag(s) vt`.
+/// Decomposes `a = u diag(s) vt` by divide and conquer.
 ///
 /// # Errors
 ///
@@ -122,5 +122,44 @@ pub fn gesdd<T: Lapack>(
 ) -> Result<(), Error> {
     let gesdd = Gesdd::new(mode, m, n)?;
     *info = gesdd.run(&mut a, s, &mut u, &mut vt, workspace(scratch, gesdd.workspace())?);
+    Ok(())
+}
+
+/// Decomposes `a = u diag(s) vt` by QR iterations.
+///
+/// # Errors
+///
+/// INVALID_ARGUMENT if the matrix or the work memory is too large for LAPACK's integers, RESOURCE_EXHAUSTED without memory
+/// to work in.
+#[expect(clippy::too_many_arguments, reason = "LAPACK's")]
+#[ffi_handler(
+    dtypes(T = [f32, f64, Complex<f32>, Complex<f64>]),
+    target = {
+        f32: "lapack_sgesvd_ffi", f64: "lapack_dgesvd_ffi",
+        Complex<f32>: "lapack_cgesvd_ffi", Complex<f64>: "lapack_zgesvd_ffi",
+    },
+    require(
+        mode == SvdJob::None || columns == if mode == SvdJob::All { m } else { min(m, n) },
+        "u has m columns where all vectors are asked for, and min(m, n) for some"
+    ),
+    require(
+        mode == SvdJob::None || rows == if mode == SvdJob::All { n } else { min(m, n) },
+        "vt has n rows where all vectors are asked for, and min(m, n) for some"
+    ),
+    batch = parallel,
+)]
+pub fn gesvd<T: Lapack>(
+    #[shape(m, n)] mut a: InOut<ColMajor<&mut [T]>>,
+    mode: SvdJob,
+    #[dim] m: usize,
+    #[dim] n: usize,
+    scratch: Scratch,
+    #[shape(min(m, n))] s: &mut [T::RealPart],
+    #[shape(m, columns)] mut u: ColMajor<&mut [T]>,
+    #[shape(rows, n)] mut vt: ColMajor<&mut [T]>,
+    #[shape()] info: &mut i32,
+) -> Result<(), Error> {
+    let gesvd = Gesvd::new(mode, m, n)?;
+    *info = gesvd.run(&mut a, s, &mut u, &mut vt, workspace(scratch, gesvd.workspace())?);
     Ok(())
 }

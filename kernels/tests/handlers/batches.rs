@@ -1,7 +1,7 @@
 //! A matrix's results depend on nothing but the matrix: not on its batch, its neighbours, threads, or where it lies.
 
 use oxidax::testing::{Place, Pool};
-use oxidax_kernels::lapack::Uplo;
+use oxidax_kernels::lapack::{Eigenvectors, Uplo};
 
 use crate::for_each_scalar;
 use crate::sample::all_nan;
@@ -77,8 +77,12 @@ fn a_neighbour_that_is_not_finite_changes_nothing() {
                     op.info::<T>().map_or(vec![], |k| (0..9).map(|i| outcome.of::<i32>(k, i)[0]).collect());
                 match op {
                     Op::Potrf(_) => assert!(info[1] == 1 && info[7] == 1, "{info:?}"),
-                    Op::Gesdd(_) | Op::Geev(..) => assert_eq!(info, [0, -4, 0, 0, -4, 0, 0, -4, 0]),
+                    Op::Gesdd(_) | Op::Gesvd(_) | Op::Geev(..) | Op::Syevd(..) => {
+                        assert_eq!(info, [0, -4, 0, 0, -4, 0, 0, -4, 0]);
+                    }
+                    Op::Gees(_) => assert_eq!(info, [0, -5, 0, 0, -5, 0, 0, -5, 0]),
                     Op::Getrf | Op::Geqrf | Op::Orgqr(_) => assert!(info.iter().all(|&info| info >= 0)),
+                    Op::Gehrd | Op::Sytrd(_) => assert_eq!(info, [0; 9]),
                 }
             }
         }
@@ -89,14 +93,21 @@ fn a_neighbour_that_is_not_finite_changes_nothing() {
 #[test]
 fn what_lapack_is_not_shown_is_nan_in_every_result() {
     fn test<T: Target>() {
-        let [.., gesdd, geev] = Op::all(4);
-        for (op, results) in [(gesdd, 1..4), (geev, 0..op_results::<T>())] {
+        let values = if T::COMPLEX { 1 } else { 2 };
+        for op in Op::all(4) {
+            let results = match op {
+                Op::Gesdd(_) | Op::Gesvd(_) => 1..4,
+                Op::Geev(..) => 0..values + 2,
+                Op::Syevd(..) => 0..2,
+                Op::Gees(_) => 0..2 + values,
+                _ => continue,
+            };
             let mut problem = Problem::<T>::random(op, 4, 4, 3);
             problem.a[1][7] = T::INFINITY;
             let outcome = problem.call(&[3], Memory::Apart, Pool::None);
             for k in results {
                 let nan = |i| match (op, k) {
-                    (Op::Gesdd(_), 1) => all_nan(&outcome.of::<T::RealPart>(k, i)),
+                    (Op::Gesdd(_) | Op::Gesvd(_) | Op::Syevd(..), 1) => all_nan(&outcome.of::<T::RealPart>(k, i)),
                     (Op::Geev(..), 2..) => all_nan(&outcome.of::<T::ComplexOf>(k, i)),
                     _ => all_nan(&outcome.of::<T>(k, i)),
                 };
@@ -105,11 +116,6 @@ fn what_lapack_is_not_shown_is_nan_in_every_result() {
         }
     }
     for_each_scalar!(test);
-}
-
-/// How many results of `geev` come before `info`.
-fn op_results<T: Target>() -> usize {
-    if T::COMPLEX { 3 } else { 4 }
 }
 
 #[test]
@@ -145,8 +151,10 @@ fn info_is_that_of_each_matrix() {
 #[test]
 fn the_other_triangle_is_not_read() {
     fn test<T: Target>() {
-        for (n, uplo) in [1, 5, 33, 129].into_iter().flat_map(|n| [(n, Uplo::Lower), (n, Uplo::Upper)]) {
-            let clean = Problem::<T>::random(Op::Potrf(uplo), n, n, 2);
+        let orders = [1, 5, 33, 129].into_iter().flat_map(|n| [(n, Uplo::Lower), (n, Uplo::Upper)]);
+        let ops = [Op::Potrf, Op::Sytrd, |uplo| Op::Syevd(Eigenvectors::Compute, uplo)];
+        for ((n, uplo), op) in orders.flat_map(|order| ops.map(|op: fn(Uplo) -> Op| (order, op(order.1)))) {
+            let clean = Problem::<T>::random(op, n, n, 2);
             let mut spoiled = clean.clone();
             let other = |x: usize| if uplo == Uplo::Lower { x % n < x / n } else { x % n > x / n };
             for a in &mut spoiled.a {
@@ -154,11 +162,13 @@ fn the_other_triangle_is_not_read() {
             }
             let [clean, spoiled] = [clean, spoiled].map(|problem| problem.call(&[2], Memory::Apart, Pool::None));
             for i in 0..2 {
-                assert_eq!(spoiled.of::<i32>(1, i), [0]);
+                assert_eq!(spoiled.of::<i32>(op.info::<T>().unwrap(), i), [0]);
                 for (x, (a, b)) in clean.of::<T>(0, i).iter().zip(&spoiled.of::<T>(0, i)).enumerate() {
-                    let expected = if other(x) { T::NAN } else { *a };
-                    assert_eq!(b.bits(), expected.bits(), "{uplo:?} {n}: element {x}");
+                    // Eigenvectors fill the matrix.
+                    let expected = if other(x) && !matches!(op, Op::Syevd(..)) { T::NAN } else { *a };
+                    assert_eq!(b.bits(), expected.bits(), "{op:?} {n}: element {x}");
                 }
+                assert!(clean.bytes(i)[1..] == spoiled.bytes(i)[1..], "{op:?} {n}");
             }
         }
     }

@@ -4,6 +4,7 @@ mod batches;
 mod operations;
 mod refusals;
 mod residuals;
+mod residuals_of_forms;
 #[path = "../lapack/sample.rs"]
 #[allow(dead_code, reason = "shared with the tests of `lapack`, which use more of it")]
 mod sample;

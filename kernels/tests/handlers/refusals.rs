@@ -2,7 +2,7 @@
 
 use oxidax::testing::CallFrame;
 use oxidax::{Element, ErrorCode};
-use oxidax_kernels::lapack::{Eigenvectors, SvdJob, Uplo};
+use oxidax_kernels::lapack::{Eigenvectors, SchurVectors, SvdJob, Uplo};
 
 use crate::for_each_scalar;
 use crate::targets::{Memory, Op, Problem, Target};
@@ -22,10 +22,22 @@ fn frame<T: Target>(op: Op) -> CallFrame {
 }
 
 /// Every target that has attributes, with their names.
-fn with_attributes() -> [(Op, &'static str); 4] {
+fn with_attributes() -> [(Op, &'static str); 10] {
     let geev = Op::Geev(Eigenvectors::Skip, Eigenvectors::Compute);
-    let gesdd = Op::Gesdd(SvdJob::Some);
-    [(Op::Potrf(Uplo::Upper), "uplo"), (gesdd, "mode"), (geev, "compute_left"), (geev, "compute_right")]
+    let syevd = Op::Syevd(Eigenvectors::Skip, Uplo::Upper);
+    let gees = Op::Gees(SchurVectors::Skip);
+    [
+        (Op::Potrf(Uplo::Upper), "uplo"),
+        (Op::Gesdd(SvdJob::Some), "mode"),
+        (Op::Gesvd(SvdJob::All), "mode"),
+        (geev, "compute_left"),
+        (geev, "compute_right"),
+        (syevd, "mode"),
+        (syevd, "uplo"),
+        (gees, "mode"),
+        (gees, "sort"),
+        (Op::Sytrd(Uplo::Upper), "uplo"),
+    ]
 }
 
 #[test]
@@ -52,6 +64,37 @@ fn lower_case_letters_are_not_taken() {
     let mut frame = frame::<f64>(Op::Potrf(Uplo::Lower));
     frame.attrs.clear();
     refused(frame.attr("uplo", b'l'), &["uplo", "108", "76 (lower)", "85 (upper)"]);
+}
+
+#[test]
+fn letters_that_jaxlib_refuses_too() {
+    fn test<T: Target>() {
+        let with = |op, name: &str, letter: u8| {
+            let mut frame = frame::<T>(op);
+            frame.attrs.retain(|(attr, _)| attr != name);
+            frame.attr(name, letter)
+        };
+        refused(with(Op::Gesvd(SvdJob::Some), "mode", b'O'), &["gesvd", "mode", "79"]);
+        refused(with(Op::Gees(SchurVectors::Compute), "sort", b'S'), &["gees", "sort", "83", "78 (no)"]);
+    }
+    for_each_scalar!(test);
+}
+
+#[test]
+fn ranges_of_a_hessenberg_form_that_are_no_rows() {
+    fn test<T: Target>() {
+        let with = |low: i32, high: i32| {
+            let mut frame = frame::<T>(Op::Gehrd);
+            frame.attrs.clear();
+            frame.attr("low", low).attr("high", high)
+        };
+        refused(with(0, 3), &["gehrd", "low = 0 and high = 3", "n = 3"]);
+        refused(with(1, 4), &["gehrd", "low = 1 and high = 4", "n = 3"]);
+        let mut missing = frame::<T>(Op::Gehrd);
+        missing.attrs.clear();
+        refused(missing.attr("low", 1u8), &["low", "s32", "u8", "high", "missing"]);
+    }
+    for_each_scalar!(test);
 }
 
 #[test]

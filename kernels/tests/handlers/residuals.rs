@@ -9,12 +9,12 @@ use crate::sample::{Matrix, SHAPES, Wide, within};
 use crate::targets::{Memory, Op, Outcome, Problem, Target};
 
 /// Batches of no axes, no elements, one and many.
-const BATCHES: &[&[usize]] = &[&[], &[0], &[1], &[2, 0], &[2, 2]];
-const ORDERS: &[usize] = &[0, 1, 2, 3, 8, 33, 65, 129];
+pub const BATCHES: &[&[usize]] = &[&[], &[0], &[1], &[2, 0], &[2, 2]];
+pub const ORDERS: &[usize] = &[0, 1, 2, 3, 8, 33, 65, 129];
 const ZERO: Wide = Wide::new(0.0, 0.0);
 
 /// Calls a target for every batch, in shared and in separate memory, and `check` for every matrix.
-fn every_batch<T: Target>(op: Op, m: usize, n: usize, check: impl Fn(&Problem<T>, &Outcome, usize)) {
+pub fn every_batch<T: Target>(op: Op, m: usize, n: usize, check: impl Fn(&Problem<T>, &Outcome, usize)) {
     let problem = Problem::random(op, m, n, 4);
     for (&batch, memory) in BATCHES.iter().zip([Memory::Shared, Memory::Apart].into_iter().cycle()) {
         let problem = problem.part(0..batch.iter().product());
@@ -113,9 +113,10 @@ fn products_of_reflectors_are_orthonormal_whatever_their_number() {
 #[test]
 fn singular_vectors_are_orthonormal_and_multiply_to_the_matrix() {
     fn test<T: Target>() {
-        for (&(m, n), job) in SHAPES.iter().flat_map(|shape| [(shape, SvdJob::All), (shape, SvdJob::Some)]) {
+        let ops = [Op::Gesdd, Op::Gesvd].into_iter().flat_map(|op| [(op, SvdJob::All), (op, SvdJob::Some)]);
+        for (&(m, n), (op, job)) in SHAPES.iter().flat_map(|shape| ops.clone().map(move |op| (shape, op))) {
             let k = m.min(n);
-            every_batch::<T>(Op::Gesdd(job), m, n, |problem, outcome, i| {
+            every_batch::<T>(op(job), m, n, |problem, outcome, i| {
                 let s = outcome.of::<T::RealPart>(1, i);
                 assert!(s.is_sorted_by(|x, y| x >= y), "{job:?} {m} x {n}");
                 let (columns, rows) = if job == SvdJob::All { (m, n) } else { (k, k) };
@@ -135,10 +136,10 @@ fn singular_vectors_are_orthonormal_and_multiply_to_the_matrix() {
 #[test]
 fn singular_values_alone_are_those_with_vectors() {
     fn test<T: Target>() {
-        for &(m, n) in SHAPES {
+        for (&(m, n), op) in SHAPES.iter().flat_map(|shape| [(shape, Op::Gesdd as fn(_) -> _), (shape, Op::Gesvd)]) {
             let k = m.min(n);
-            let with = Problem::<T>::random(Op::Gesdd(SvdJob::Some), m, n, 4).call(&[4], Memory::Shared, Pool::None);
-            every_batch::<T>(Op::Gesdd(SvdJob::None), m, n, |_, outcome, i| {
+            let with = Problem::<T>::random(op(SvdJob::Some), m, n, 4).call(&[4], Memory::Shared, Pool::None);
+            every_batch::<T>(op(SvdJob::None), m, n, |_, outcome, i| {
                 let column = |s: Vec<T::RealPart>| Matrix::of(k, 1, &s);
                 let (alone, with) = (column(outcome.of(1, i)), column(with.of(1, i)));
                 within(5.0, alone.distance::<T>(&with), (m, n));

@@ -2,7 +2,7 @@
 
 use oxidax::testing::{CallFrame, Pool, Results};
 use oxidax::{Complex, Element};
-use oxidax_kernels::lapack::{Eigenvectors, Geqrf, OwnedWorkspace, SvdJob, Uplo};
+use oxidax_kernels::lapack::{Eigenvectors, Geqrf, OwnedWorkspace, SchurVectors, SvdJob, Uplo};
 
 use crate::sample::{Random, Sample};
 
@@ -36,7 +36,12 @@ pub enum Op {
     /// With so many reflectors.
     Orgqr(usize),
     Gesdd(SvdJob),
+    Gesvd(SvdJob),
     Geev(Eigenvectors, Eigenvectors),
+    Syevd(Eigenvectors, Uplo),
+    Gees(SchurVectors),
+    Gehrd,
+    Sytrd(Uplo),
 }
 
 impl Op {
@@ -48,13 +53,20 @@ impl Op {
             Op::Orgqr(_) if T::COMPLEX => "ungqr",
             Op::Orgqr(_) => "orgqr",
             Op::Gesdd(_) => "gesdd",
+            Op::Gesvd(_) => "gesvd",
             Op::Geev(..) => "geev",
+            Op::Syevd(..) if T::COMPLEX => "heevd",
+            Op::Syevd(..) => "syevd",
+            Op::Gees(_) => "gees",
+            Op::Gehrd => "gehrd",
+            Op::Sytrd(_) if T::COMPLEX => "hetrd",
+            Op::Sytrd(_) => "sytrd",
         };
         format!("lapack_{}{stem}_ffi", T::LETTER)
     }
 
     /// Every target, with one choice of its attributes, for square matrices.
-    pub fn all(n: usize) -> [Op; 6] {
+    pub fn all(n: usize) -> [Op; 11] {
         use Eigenvectors::Compute;
         [
             Op::Potrf(Uplo::Lower),
@@ -62,7 +74,12 @@ impl Op {
             Op::Geqrf,
             Op::Orgqr(n),
             Op::Gesdd(SvdJob::Some),
+            Op::Gesvd(SvdJob::Some),
             Op::Geev(Compute, Compute),
+            Op::Syevd(Compute, Uplo::Lower),
+            Op::Gees(SchurVectors::Compute),
+            Op::Gehrd,
+            Op::Sytrd(Uplo::Upper),
         ]
     }
 
@@ -72,8 +89,11 @@ impl Op {
             Op::Potrf(_) => Some(1),
             Op::Getrf => Some(2),
             Op::Geqrf | Op::Orgqr(_) => None,
-            Op::Gesdd(_) => Some(4),
+            Op::Gesdd(_) | Op::Gesvd(_) => Some(4),
             Op::Geev(..) => Some(if T::COMPLEX { 3 } else { 4 }),
+            Op::Syevd(..) | Op::Gehrd => Some(2),
+            Op::Gees(_) => Some(if T::COMPLEX { 4 } else { 5 }),
+            Op::Sytrd(_) => Some(4),
         }
     }
 }
@@ -98,12 +118,16 @@ pub struct Problem<T: Target> {
 }
 
 impl<T: Target> Problem<T> {
-    /// So many random matrices: positive definite for `potrf`, reflectors for `orgqr`.
+    /// So many random matrices: positive definite for `potrf`, reflectors for `orgqr`, Hermitian for `syevd` and `sytrd`.
     pub fn random(op: Op, m: usize, n: usize, count: usize) -> Self {
         let mut problem = Problem { op, m, n, a: Vec::new(), tau: Vec::new() };
         for seed in 0..count {
             let mut random = Random::new(seed * 1000 + m * 31 + n + 1);
-            let mut a = if let Op::Potrf(_) = op { random.definite(n) } else { random.matrix(m, n) };
+            let mut a = match op {
+                Op::Potrf(_) => random.definite(n),
+                Op::Syevd(..) | Op::Sytrd(_) => random.hermitian(n),
+                _ => random.matrix(m, n),
+            };
             let mut tau = Vec::new();
             if let Op::Orgqr(k) = op {
                 let geqrf = Geqrf::new(m, n).unwrap();
@@ -149,7 +173,7 @@ impl<T: Target> Problem<T> {
             Op::Getrf => frame.result::<i32>(&dims(&[k])).result::<i32>(&dims(&[])),
             Op::Geqrf => frame.result::<T>(&dims(&[k])),
             Op::Orgqr(k) => frame.arg(&self.tau.concat(), &dims(&[k])),
-            Op::Gesdd(job) => {
+            Op::Gesdd(job) | Op::Gesvd(job) => {
                 let (columns, rows) = if job == SvdJob::All { (m, n) } else { (k, k) };
                 frame
                     .result::<T::RealPart>(&dims(&[k]))
@@ -159,6 +183,30 @@ impl<T: Target> Problem<T> {
                     .attr("mode", job as u8)
             }
             Op::Geev(..) => unreachable!("returned above"),
+            Op::Syevd(job, uplo) => frame
+                .result::<T::RealPart>(&dims(&[n]))
+                .result::<i32>(&dims(&[]))
+                .attr("mode", job as u8)
+                .attr("uplo", uplo as u8),
+            Op::Gees(job) => {
+                let mut frame = frame.result::<T>(&shape);
+                for _ in 0..if T::COMPLEX { 1 } else { 2 } {
+                    frame = frame.result::<T>(&dims(&[n]));
+                }
+                let frame = frame.result::<i32>(&dims(&[])).result::<i32>(&dims(&[]));
+                frame.attr("mode", job as u8).attr("sort", b'N')
+            }
+            Op::Gehrd => frame
+                .result::<T>(&dims(&[n.max(1) - 1]))
+                .result::<i32>(&dims(&[]))
+                .attr("low", 1i32)
+                .attr("high", n as i32),
+            Op::Sytrd(uplo) => frame
+                .result::<T::RealPart>(&dims(&[n]))
+                .result::<T::RealPart>(&dims(&[n.max(1) - 1]))
+                .result::<T>(&dims(&[n.max(1) - 1]))
+                .result::<i32>(&dims(&[]))
+                .attr("uplo", uplo as u8),
         }
     }
 

@@ -1,9 +1,11 @@
 //! LAPACK through `oxidax_kernels::lapack`: residuals, policies, sizes, threads.
 
 mod direct;
+mod hermitian;
 mod iterative;
 mod policies;
 mod sample;
+mod schur;
 mod sizes;
 mod small;
 mod threads;

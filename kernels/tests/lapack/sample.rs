@@ -4,7 +4,7 @@ use std::fmt::Debug;
 
 use num_traits::Float;
 use oxidax::Complex;
-use oxidax_kernels::lapack::Lapack;
+use oxidax_kernels::lapack::{Lapack, Uplo};
 
 pub type Wide = Complex<f64>;
 
@@ -100,6 +100,17 @@ impl Random {
         }
         a.data.iter().map(|x| T::of(x.re, x.im)).collect()
     }
+
+    /// Hermitian, with eigenvalues of both signs.
+    pub fn hermitian<T: Sample>(&mut self, n: usize) -> Vec<T> {
+        let b = Matrix::of(n, n, &self.matrix::<T>(n, n));
+        (0..n * n).map(|x| b.at(x % n, x / n) + b.at(x / n, x % n).conj()).map(|x| T::of(x.re, x.im)).collect()
+    }
+}
+
+/// Whether an element of a square matrix, counted through its columns, is in a triangle.
+pub fn is_in(uplo: Uplo, n: usize, x: usize) -> bool {
+    if uplo == Uplo::Lower { x % n >= x / n } else { x % n <= x / n }
 }
 
 /// A column-major matrix in double precision.
@@ -167,6 +178,61 @@ impl Matrix {
         let scale = T::EPS * other.norm() * self.m.max(self.n) as f64;
         if difference.norm() == 0.0 { 0.0 } else { difference.norm() / scale }
     }
+}
+
+/// The product of reflectors `1 - tau v v^H`: the columns of `vectors`.
+fn product(vectors: &Matrix, tau: impl Iterator<Item = Wide>) -> Matrix {
+    let n = vectors.m;
+    let mut q = Matrix::identity(n);
+    for (v, tau) in vectors.data.chunks_exact(n.max(1)).zip(tau) {
+        let image = q.times(&Matrix { m: n, n: 1, data: v.to_vec() }).data;
+        for (column, v) in q.data.chunks_exact_mut(n).zip(v) {
+            column.iter_mut().zip(&image).for_each(|(x, y)| *x -= tau * y * v.conj());
+        }
+    }
+    q
+}
+
+/// The orthonormal matrix and the Hessenberg form of what `gehrd` leaves.
+pub fn hessenberg<T: Sample>(n: usize, a: &[T], tau: &[T]) -> (Matrix, Matrix) {
+    let a = Matrix::of(n, n, a);
+    let [zero, one] = [0.0, 1.0].map(|x| Wide::new(x, 0.0));
+    let vectors = Matrix::from_fn(n, tau.len(), |i, j| match i {
+        _ if i <= j => zero,
+        _ if i == j + 1 => one,
+        _ => a.at(i, j),
+    });
+    let form = a.map(|i, j, x| if i <= j + 1 { x } else { zero });
+    (product(&vectors, tau.iter().map(|x| x.wide())), form)
+}
+
+/// The orthonormal matrix and the tridiagonal form of what `sytrd` leaves.
+pub fn tridiagonal<T: Sample<RealPart: Sample>>(
+    uplo: Uplo,
+    n: usize,
+    a: &[T],
+    [d, e]: [&[T::RealPart]; 2],
+    tau: &[T],
+) -> (Matrix, Matrix) {
+    let form = Matrix::from_fn(n, n, |i, j| match i.abs_diff(j) {
+        0 => d[i].wide(),
+        1 => e[i.min(j)].wide(),
+        _ => Wide::new(0.0, 0.0),
+    });
+    if uplo == Uplo::Lower {
+        return (hessenberg(n, a, tau).0, form);
+    }
+    // From the last one to the first.
+    let a = Matrix::of(n, n, a);
+    let vectors = Matrix::from_fn(n, tau.len(), |i, j| {
+        let last = tau.len() - 1 - j;
+        match i {
+            _ if i < last => a.at(i, last + 1),
+            _ if i == last => Wide::new(1.0, 0.0),
+            _ => Wide::new(0.0, 0.0),
+        }
+    });
+    (product(&vectors, tau.iter().rev().map(|x| x.wide())), form)
 }
 
 /// Empty, one, small, one past a block, wide, tall.

@@ -2,7 +2,8 @@
 
 use oxidax::{Complex, Error, ErrorCode};
 use oxidax_kernels::lapack::{
-    Eigenvectors, Geev, Geqrf, Gesdd, Gesvd, Getrf, Orgqr, Potrf, SvdJob, Transpose, Trtrs, Uplo,
+    Eigenvectors, Gees, Geev, Gehrd, Geqrf, Gesdd, Gesvd, Getrf, Orgqr, Potrf, SchurVectors, SvdJob, Syevd, Sytrd,
+    Transpose, Trtrs, Uplo,
 };
 
 #[track_caller]
@@ -22,6 +23,10 @@ fn a_size_that_does_not_fit_is_named() {
     refused(Gesdd::<f64>::new(SvdJob::None, n, 1), "gesdd: m = 2147483648");
     refused(Geev::<f64>::new(Eigenvectors::Skip, Eigenvectors::Skip, n), "geev: n = 2147483648");
     refused(Trtrs::<f64>::new(Uplo::Lower, Transpose::No, n), "trtrs: n = 2147483648");
+    refused(Syevd::<f32>::new(Eigenvectors::Skip, Uplo::Lower, n), "syevd: n = 2147483648");
+    refused(Gees::<f32>::new(SchurVectors::Skip, n), "gees: n = 2147483648");
+    refused(Gehrd::<f32>::new(n, 1, 1), "gehrd: n = 2147483648");
+    refused(Sytrd::<Complex<f64>>::new(Uplo::Lower, n), "hetrd: n = 2147483648");
     assert!(Potrf::<f32>::new(Uplo::Lower, n - 1).is_ok());
 }
 
@@ -36,6 +41,17 @@ fn a_workspace_that_does_not_fit_is_named() {
         Geev::<f32>::new(Eigenvectors::Skip, Eigenvectors::Skip, 1 << 30),
         "geev: its workspace, 4 * n = 4294967296",
     );
+    let [with, without] = [Eigenvectors::Compute, Eigenvectors::Skip];
+    refused(
+        Syevd::<f64>::new(with, Uplo::Lower, 32_759),
+        "syevd: its workspace, 2 * n * n + 38 * n + 4161 = 2147553165",
+    );
+    refused(Syevd::<f64>::new(without, Uplo::Lower, 46_340), "syevd: its workspace, n * n + 66 * n = 2150454040");
+    refused(Gees::<f64>::new(SchurVectors::Skip, 1 << 26), "gees: its workspace, 67 * n + 4160 = 4496298048");
+    refused(Gehrd::<f64>::new(1 << 26, 1, 1), "gehrd: its workspace, 64 * n + 4160 = 4294971456");
+    refused(Sytrd::<f64>::new(Uplo::Lower, 1 << 26), "sytrd: its workspace, 64 * n = 4294967296");
+    assert!(Syevd::<Complex<f32>>::new(with, Uplo::Lower, 32_758).is_ok());
+    assert!(Syevd::<f64>::new(without, Uplo::Lower, 46_307).is_ok());
     assert!(Gesdd::<f64>::new(SvdJob::None, 27_000, 27_000).is_ok());
     assert!(Gesdd::<f32>::new(SvdJob::Some, 20_000, 20_000).is_ok());
 }
@@ -45,6 +61,14 @@ fn workspaces_for_large_matrices_are_no_shorter_than_documented() {
     // An f32 cannot say such a number exactly.
     let lengths = Gesdd::<f32>::new(SvdJob::Some, 20_001, 20_001).unwrap().workspace();
     assert!(lengths.work >= 4 * 20_001 * 20_001 + 7 * 20_001 + 20_001 * 20_001);
+}
+
+#[test]
+fn impossible_ranges_of_a_hessenberg_form_are_refused() {
+    for (n, low, high) in [(3, 0, 3), (3, 4, 3), (3, 2, 1), (3, 1, 4), (0, 0, 0), (0, 1, 1), (2, -1, 2)] {
+        let message = format!("gehrd: low = {low} and high = {high} are not 1 <= low <= high <= n with n = {n}");
+        refused(Gehrd::<f32>::new(n, low, high), &message);
+    }
 }
 
 #[test]

@@ -3,16 +3,16 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-use oxidax_kernels::lapack::{Geqrf, Getrf, Orgqr, OwnedWorkspace, Potrf, SvdJob, Uplo};
+use oxidax_kernels::lapack::{Geqrf, Getrf, Int, Orgqr, OwnedWorkspace, Potrf, SchurVectors, SvdJob, Uplo};
 
-use crate::for_each_scalar;
 use crate::iterative::{SIDES, eig, svd};
 use crate::sample::{Random, Sample, bits};
+use crate::{for_each_scalar, hermitian, schur};
 
 type Bits = Vec<[u64; 2]>;
 
 /// Every routine on one matrix that starts `offset` elements into its memory.
-fn run_everything<T: Sample<ComplexOf: Sample>>(n: usize, seed: usize, offset: usize) -> Vec<Bits> {
+fn run_everything<T: Sample<ComplexOf: Sample, RealPart: Sample>>(n: usize, seed: usize, offset: usize) -> Vec<Bits> {
     let shifted = |a: &[T]| {
         let mut memory = vec![T::zero(); offset];
         memory.extend_from_slice(a);
@@ -30,15 +30,22 @@ fn run_everything<T: Sample<ComplexOf: Sample>>(n: usize, seed: usize, offset: u
     orgqr.run(&mut q[offset..], &tau, OwnedWorkspace::new(orgqr.workspace()).lend());
     let svd = svd(true, SvdJob::Some, n, n, &shifted(&a)[offset..]);
     let eig = eig(SIDES[0], SIDES[0], n, &shifted(&a)[offset..]);
+    let (_, values, vectors) = hermitian::eigh(SIDES[0], Uplo::Lower, n, &shifted(&a)[offset..]);
+    let (tridiagonal, diagonals, _) = hermitian::reduce(Uplo::Lower, n, &shifted(&a)[offset..]);
+    let (hessenberg, _) = schur::reduce(n, [1, n as Int], &shifted(&a)[offset..]);
+    let schur = schur::schur(SchurVectors::Compute, n, &shifted(&a)[offset..]);
+    let condensed = [&vectors, &tridiagonal, &hessenberg, &schur.t, &schur.vs].map(|x| bits(x));
+    let real = [&values, &diagonals[0], &diagonals[1]].map(|x| bits(x));
     let pivots = pivots.iter().map(|&pivot| [pivot as u64, 0]).collect();
     let direct = [&cholesky, &lu, &q].map(|x| bits(&x[offset..]));
     let iterative = [bits(&svd.u), bits(&svd.vt), bits(&eig.vl), bits(&eig.vr)];
-    [pivots, bits(&tau), bits(&eig.w)].into_iter().chain(direct).chain(iterative).collect()
+    let all = [pivots, bits(&tau), bits(&eig.w)].into_iter().chain(direct).chain(iterative);
+    all.chain(condensed).chain(real).collect()
 }
 
 #[test]
 fn threads_at_once_give_the_same_bits() {
-    fn test<T: Sample<ComplexOf: Sample>>() {
+    fn test<T: Sample<ComplexOf: Sample, RealPart: Sample>>() {
         const ORDERS: [usize; 5] = [1, 4, 17, 32, 65];
         let alone: Vec<_> = ORDERS.iter().map(|&n| run_everything::<T>(n, n, 0)).collect();
         thread::scope(|scope| {
@@ -60,7 +67,7 @@ fn threads_at_once_give_the_same_bits() {
 
 #[test]
 fn the_place_in_memory_does_not_matter() {
-    fn test<T: Sample<ComplexOf: Sample>>() {
+    fn test<T: Sample<ComplexOf: Sample, RealPart: Sample>>() {
         for n in [3, 5, 16, 33, 64, 65, 129] {
             let aligned = run_everything::<T>(n, n, 0);
             for offset in [1, 2, 3, 5, 7] {

@@ -72,10 +72,12 @@ def _report(wanted: frozenset[str]) -> int:
         print(f"warning: {warning.message}")
     _start_backend()
     present = frozenset(oxidax_kernels.installed())
+    width = max(map(len, _contracts.OPERATIONS))
+    inner = max(len(routine) for routines in _contracts.OPERATIONS.values() for routine in routines)
     for operation, routines in _contracts.OPERATIONS.items():
         for routine in routines:
             targets = sorted(_contracts.select(routine))
-            print(f"{operation:19}{routine:6} {'; '.join(_states(targets, present, wanted))}")
+            print(f"{operation:{width}} {routine:{inner}} {'; '.join(_states(targets, present, wanted))}")
     return int(not wanted <= present)
 
 

@@ -8,15 +8,20 @@ from collections.abc import Iterable
 #: The jaxlib versions whose contracts were compared with ours: from the first up to, and without, the second.
 JAXLIBS = ((0, 5, 3), (0, 13))
 
-_TYPES = {"orgqr": "sd", "ungqr": "cz"}  # of the routines that do not have all four
+# Of the routines that do not have all four.
+_TYPES = {"orgqr": "sd", "ungqr": "cz", "syevd": "sd", "heevd": "cz", "sytrd": "sd", "hetrd": "cz"}
 
 #: An operation's routines, as LAPACK names them without the type.
 OPERATIONS = {
     "cholesky": ("potrf",),
     "lu": ("getrf",),
     "qr": ("geqrf", "orgqr", "ungqr"),
-    "svd": ("gesdd",),
+    "svd": ("gesdd", "gesvd"),
     "eig": ("geev",),
+    "eigh": ("syevd", "heevd"),
+    "schur": ("gees",),
+    "hessenberg": ("gehrd",),
+    "tridiagonal": ("sytrd", "hetrd"),
     "sparse": ("cpu_csr_sparse_dense",),
 }
 

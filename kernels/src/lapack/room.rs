@@ -1,0 +1,23 @@
+//! Room behind a complex matrix, which OpenBLAS reads and does not use: [`BEYOND`] says where.
+#![forbid(unsafe_code)]
+
+use super::routines::Int;
+use super::scalar::Lapack;
+use super::sizes::BEYOND;
+
+/// The length of the memory in which an `n x n` matrix has room behind it, of a type that needs it.
+pub(super) fn room<T: Lapack>(n: usize) -> usize {
+    if T::COMPLEX { n * (n + BEYOND) } else { 0 }
+}
+
+/// Calls LAPACK on `a` itself, or on a copy in `memory`, as long as [`room`] says, and copies the results back.
+pub(super) fn with_room<T: Lapack>(a: &mut [T], memory: &mut [T], call: impl FnOnce(&mut [T]) -> Int) -> Int {
+    if !T::COMPLEX {
+        return call(a);
+    }
+    let copy = &mut memory[..a.len()];
+    copy.copy_from_slice(a);
+    let info = call(copy);
+    a.copy_from_slice(copy);
+    info
+}
