@@ -20,16 +20,19 @@ def test_it_says_what_xla_has():
     assert code == 0
     assert "OpenBLAS  0.3" in printed
     assert "SciPy     " in printed
-    for line in ("cholesky  potrf  c, d, s, z ours", "qr        orgqr  d, s ours", "qr        ungqr  c, z ours"):
-        assert line in printed
+    lines = [line.split(maxsplit=2) for line in printed.splitlines()]
+    assert ["cholesky", "potrf", "c, d, s, z ours"] in lines
+    assert ["qr", "orgqr", "d, s ours"] in lines
+    assert ["qr", "ungqr", "c, z ours"] in lines
 
 
 def test_a_part():
     code, printed = command("--only", "svd", "--only", "dgeev", "--skip", "cgesdd")
     assert code == 0
-    assert "svd       gesdd  c jaxlib's; d, s, z ours" in printed
-    assert "eig       geev   c, s, z jaxlib's; d ours" in printed
-    assert "cholesky  potrf  c, d, s, z jaxlib's" in printed
+    lines = [line.split(maxsplit=2) for line in printed.splitlines()]
+    assert ["svd", "gesdd", "c jaxlib's; d, s, z ours"] in lines
+    assert ["eig", "geev", "c, s, z jaxlib's; d ours"] in lines
+    assert ["cholesky", "potrf", "c, d, s, z jaxlib's"] in lines
 
 
 @pytest.mark.parametrize(("arguments", "expected"), [(["--help"], 0), (["--only", "nothing"], 2), (["--nothing"], 2)])

@@ -23,6 +23,9 @@ pub mod lu_pivots_to_permutation;
 pub mod qr;
 pub mod svd;
 pub mod svdvals_derivatives;
+pub mod triangular_solve;
+pub mod tridiagonal_solve;
+pub mod tridiagonal_solve_perturbed;
 mod work;
 
 pub use lu_pivots_to_permutation::lu_pivots_to_permutation;

@@ -78,7 +78,7 @@ fn a_neighbour_that_is_not_finite_changes_nothing() {
                 match op {
                     Op::Potrf(_) => assert!(info[1] == 1 && info[7] == 1, "{info:?}"),
                     Op::Gesdd(_) | Op::Geev(..) => assert_eq!(info, [0, -4, 0, 0, -4, 0, 0, -4, 0]),
-                    Op::Getrf | Op::Geqrf | Op::Orgqr(_) => assert!(info.iter().all(|&info| info >= 0)),
+                    _ => assert!(info.iter().all(|&info| info >= 0)),
                 }
             }
         }

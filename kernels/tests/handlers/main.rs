@@ -7,4 +7,8 @@ mod residuals;
 #[path = "../lapack/sample.rs"]
 #[allow(dead_code, reason = "shared with the tests of `lapack`, which use more of it")]
 mod sample;
+mod solutions;
+#[path = "../lapack/systems.rs"]
+#[allow(dead_code, reason = "shared with the tests of `lapack`, which use more of it")]
+mod systems;
 mod targets;

@@ -14,7 +14,7 @@ const ORDERS: &[usize] = &[0, 1, 2, 3, 8, 33, 65, 129];
 const ZERO: Wide = Wide::new(0.0, 0.0);
 
 /// Calls a target for every batch, in shared and in separate memory, and `check` for every matrix.
-fn every_batch<T: Target>(op: Op, m: usize, n: usize, check: impl Fn(&Problem<T>, &Outcome, usize)) {
+pub fn every_batch<T: Target>(op: Op, m: usize, n: usize, check: impl Fn(&Problem<T>, &Outcome, usize)) {
     let problem = Problem::random(op, m, n, 4);
     for (&batch, memory) in BATCHES.iter().zip([Memory::Shared, Memory::Apart].into_iter().cycle()) {
         let problem = problem.part(0..batch.iter().product());
@@ -84,7 +84,7 @@ fn q_is_orthonormal_and_q_times_r_is_the_matrix() {
                 let r = Matrix::of(m, n, &packed);
                 let r = Matrix::from_fn(k, n, |i, j| if i <= j { r.at(i, j) } else { ZERO });
                 let reflectors =
-                    Problem { op: Op::Orgqr(k), m, n: k, a: vec![packed[..m * k].to_vec()], tau: vec![tau] };
+                    Problem { op: Op::Orgqr(k), m, n: k, a: vec![packed[..m * k].to_vec()], rest: vec![tau] };
                 let q = Matrix::of(m, k, &reflectors.call(&[], Memory::Shared, Pool::None).of::<T>(0, 0));
                 within(4.0, q.adjoint().times(&q).distance::<T>(&Matrix::identity(k)), (m, n));
                 within(2.0, q.times(&r).distance::<T>(&Matrix::of(m, n, &problem.a[i])), (m, n));

@@ -3,7 +3,10 @@
 mod direct;
 mod iterative;
 mod policies;
+mod reflectors;
 mod sample;
 mod sizes;
 mod small;
+mod solutions;
+mod systems;
 mod threads;

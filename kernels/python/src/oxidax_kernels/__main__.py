@@ -43,7 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.only is options.skip is None:
         options.only, options.skip = _from_environment(parser)
     try:
-        wanted = _contracts.select(options.only, options.skip)
+        wanted = _contracts.select(options.only, options.skip) - _contracts.later_than(_jaxlib.version())
     except ValueError as error:
         parser.error(str(error))
     return _report(wanted)
@@ -75,17 +75,18 @@ def _report(wanted: frozenset[str]) -> int:
     for operation, routines in _contracts.OPERATIONS.items():
         for routine in routines:
             targets = sorted(_contracts.select(routine))
-            print(f"{operation:10}{routine:7}{'; '.join(_states(targets, present, wanted))}")
+            print(f"{operation:19}{routine:6} {'; '.join(_states(targets, present, wanted))}")
     return int(not wanted <= present)
 
 
 def _states(targets: Sequence[str], present: frozenset[str], wanted: frozenset[str]) -> list[str]:
-    """Such as `s, d ours` and `c, z jaxlib's`."""
+    """Such as `s, d ours` and `c, z jaxlib's`; of a target for every type, `ours`."""
     letters: dict[str, list[str]] = {}
     for target in targets:
         state = "ours" if target in present else "jaxlib's, NOT REPLACED" if target in wanted else "jaxlib's"
-        letters.setdefault(state, []).append(target.removeprefix("lapack_")[0])
-    return [f"{', '.join(found)} {state}" for state, found in letters.items()]
+        state = state if target in _jaxlib.stock() else "not in this jaxlib"
+        letters.setdefault(state, []).append(target[7] if target.startswith("lapack_") else "")
+    return [f"{', '.join(found)} {state}".strip() for state, found in letters.items()]
 
 
 def _start_backend() -> None:

@@ -8,16 +8,25 @@ from collections.abc import Iterable
 #: The jaxlib versions whose contracts were compared with ours: from the first up to, and without, the second.
 JAXLIBS = ((0, 5, 3), (0, 13))
 
-_TYPES = {"orgqr": "sd", "ungqr": "cz"}  # of the routines that do not have all four
+_TYPES = {"orgqr": "sd", "ungqr": "cz", "ormqr": "sd", "unmqr": "cz"}  # of the routines that do not have all four
 
 #: An operation's routines, as LAPACK names them without the type.
 OPERATIONS = {
     "cholesky": ("potrf",),
     "lu": ("getrf",),
-    "qr": ("geqrf", "orgqr", "ungqr"),
+    "qr": ("geqrf", "geqp3", "orgqr", "ungqr", "ormqr", "unmqr"),
     "svd": ("gesdd",),
     "eig": ("geev",),
+    "triangular_solve": ("trsm",),
+    "tridiagonal_solve": ("gtsv", "tridiagonal_solve_perturbed"),
 }
+
+#: Routines whose target serves every type, and is called after them.
+_UNTYPED = ("tridiagonal_solve_perturbed",)
+
+#: The jaxlib from which on a routine's contract is ours, where that is not the first. Before, `trsm` was also called with a
+#: factor, by programs that JAX exported, and the others did not exist.
+_SINCE = {"trsm": (0, 8), "ormqr": (0, 10), "unmqr": (0, 10), "tridiagonal_solve_perturbed": (0, 10)}
 
 
 def _named() -> dict[str, frozenset[str]]:
@@ -25,17 +34,26 @@ def _named() -> dict[str, frozenset[str]]:
     found: dict[str, set[str]] = {}
     for operation, routines in OPERATIONS.items():
         for routine in routines:
-            for letter in _TYPES.get(routine, "sdcz"):
-                target = f"lapack_{letter}{routine}_ffi"
-                for name in (operation, routine, letter + routine, target):
-                    found.setdefault(name, set()).add(target)
+            if routine in _UNTYPED:
+                names = [(operation, routine, f"{routine}_ffi")]
+            else:
+                letters = _TYPES.get(routine, "sdcz")
+                names = [(operation, routine, x + routine, f"lapack_{x}{routine}_ffi") for x in letters]
+            for row in names:
+                for name in row:
+                    found.setdefault(name, set()).add(row[-1])
     return {name: frozenset(targets) for name, targets in found.items()}
 
 
 _NAMED = _named()
 
 #: Every target, by operation and then by type.
-TARGETS = tuple(name for name in _NAMED if name.startswith("lapack_"))
+TARGETS = tuple(name for name in _NAMED if name.endswith("_ffi"))
+
+
+def later_than(version: tuple[int, ...]) -> frozenset[str]:
+    """The targets that a jaxlib of this version, which is known otherwise, lacks, or has with another contract."""
+    return frozenset().union(*(_NAMED[routine] for routine, since in _SINCE.items() if version < since))
 
 
 def select(only: str | Iterable[str] | None = None, skip: str | Iterable[str] | None = None) -> frozenset[str]:

@@ -36,7 +36,7 @@ def install(only: str | Iterable[str] | None = None, skip: str | Iterable[str] |
     """
     global _chosen, _decided
     wanted = _contracts.select(only, skip)
-    known = _known(wanted)
+    known = _known(wanted, named=only is not None)
     handlers = _library.handlers()
     with _lock:
         if _jaxlib.started():
@@ -92,8 +92,8 @@ def _addresses() -> dict[str, int]:
     return {target: handler.stages["execute"] for target, handler in _library.handlers().items()}
 
 
-def _known(wanted: frozenset[str]) -> frozenset[str]:
-    """Those of the targets whose contracts are known; warns of the others."""
+def _known(wanted: frozenset[str], *, named: bool) -> frozenset[str]:
+    """Those of the targets whose contracts are known; warns of the others, and of younger ones if they were `named`."""
     first, end = _contracts.JAXLIBS
     if not first <= _jaxlib.version() < end:
         words = [".".join(map(str, part)) for part in (first, end)]
@@ -102,6 +102,10 @@ def _known(wanted: frozenset[str]) -> frozenset[str]:
             f"{_jaxlib.VERSION}: everything stays jaxlib's own; upgrade oxidax-kernels"
         )
         return frozenset()
+    later = wanted & _contracts.later_than(_jaxlib.version())
+    if later and named:
+        _warn(f"{', '.join(sorted(later))}: not taken, of jaxlib {_jaxlib.VERSION} the contract is another")
+    wanted = wanted - later
     unknown = wanted - _jaxlib.stock().keys()
     if unknown:
         _warn(f"jaxlib {_jaxlib.VERSION} has no {', '.join(sorted(unknown))}: nothing is replaced there")
