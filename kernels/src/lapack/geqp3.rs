@@ -14,9 +14,9 @@ use super::workspace::{Lengths, Workspace};
 /// `a p = q r`, in place, for `a` of `m x n`: `r` in the upper triangle, with a diagonal that falls in size, the reflectors
 /// whose product is `q` below it, and their factors in `tau`.
 ///
-/// LAPACK chooses a column by its norm, and with a norm that is not a number it may choose one that does not exist, and
-/// write there. So a matrix that is not finite is not shown to it: it gives NaN, and the columns in their order; and one
-/// whose norms may overflow is scaled by a power of two meanwhile.
+/// LAPACK chooses a column by its norm, and among norms that are not numbers OpenBLAS chooses by where they lie in memory.
+/// So a matrix that is not finite is not shown to it: it gives NaN, and the columns in their order; and one whose norms may
+/// overflow is scaled by a power of two meanwhile.
 #[derive(Clone, Copy)]
 pub struct Geqp3<T: Lapack> {
     routines: &'static Routines<T>,

@@ -8,7 +8,8 @@ use super::scalar::Lapack;
 use super::sizes::{Sizes, leading, len};
 use super::workspace::Lengths;
 
-/// `a x = b`, in place of `b`, of `n x k`, for a tridiagonal `a` of `n x n`. Input that is not finite propagates.
+/// `a x = b`, in place of `b`, of `n x k`, for a tridiagonal `a` of `n x n`. Input that is not finite propagates. Without
+/// right-hand sides nothing is done.
 #[derive(Clone, Copy)]
 pub struct Gtsv<T: Lapack> {
     routines: &'static Routines<T>,
@@ -48,11 +49,15 @@ impl<T: Lapack> Gtsv<T> {
         let Gtsv { routines, n, k } = *self;
         assert_eq!([dl.len(), d.len(), du.len()], [len(n); 3], "gtsv: dl, d or du has not n elements");
         assert_eq!(b.len(), len(n) * len(k), "gtsv: b is not n x k");
+        // Without right-hand sides, LAPACK writes to the first of them.
         let [_, below @ ..] = dl else { return 0 };
+        if k == 0 {
+            return 0;
+        }
         let (below, d, du, b) = (below.as_mut_ptr(), d.as_mut_ptr(), du.as_mut_ptr(), b.as_mut_ptr());
         let mut info = 0;
-        // SAFETY: L1, L4: `below` has n - 1 elements, `d` n, `du` more than the n - 1 that are used; `b` is `n x k` with
-        // leading dimension `n`.
+        // SAFETY: L1, L4: `below` has n - 1 elements, `d` n, `du` more than the n - 1 that are used; `b` is `n x k`, both
+        // above 0, with leading dimension `n`.
         unsafe { (routines.gtsv)(&n, &k, below, d, du, b, &leading(n), &mut info) };
         info
     }

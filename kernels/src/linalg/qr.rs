@@ -22,8 +22,8 @@
 //! | attributes | `left`, a boolean: r is m and the product `q c`, else r is n and it is `c q`; `transpose`, a boolean: `q^H` for `q` |
 //! | result | the product in place of `c` |
 //!
-//! None can fail: there is no `info`. A matrix that is not finite is not shown to `geqp3` of LAPACK, which may write beyond
-//! it: it gives NaN in `a` and `tau`, and the columns in their order. To the others it is, and propagates.
+//! None can fail: there is no `info`. A matrix that is not finite gives NaN in `a` and `tau` of `geqp3`, and the columns in
+//! their order; in the others it propagates.
 
 use oxidax::prelude::*;
 

@@ -5,7 +5,8 @@
 //! | operands | `dl`, `d`, `du` (n): `dl[i]` is at (i, i - 1), `d[i]` at (i, i), `du[i]` at (i, i + 1); the first of `dl` and the last of `du` are not read. `b` (n, k), columns first |
 //! | results | `dl`, `d`, `du`, of no use; `x` (n, k) in place of `b`; `info` s32 |
 //!
-//! `info` is 0, or the pivot that is zero, counted from 1. Input that is not finite propagates.
+//! `info` is 0, or the pivot that is zero, counted from 1. Input that is not finite propagates. Without right-hand sides
+//! nothing is done.
 
 use oxidax::prelude::*;
 
@@ -37,27 +38,21 @@ pub fn gtsv<T: Lapack>(
     #[shape(..)] info: &mut [i32],
 ) -> Result<(), Error> {
     let gtsv = Gtsv::new(n, k)?;
-    if n == 0 {
+    if b.is_empty() {
         info.fill(0);
         return Ok(());
     }
     let pool = threads(pool, FLOPS * (info.len() * n * (k + 1)) as f64);
-    let (size, systems) = (n * k, group(n * (k + 3), 1));
-    let groups = dl.chunks_mut(systems * n).zip(d.chunks_mut(systems * n)).zip(du.chunks_mut(systems * n));
-    let groups = groups.zip(parts(&mut b, systems * size)).zip(info.chunks_mut(systems));
+    let group = group(n * (k + 3), 1);
+    let groups = dl.chunks_mut(group * n).zip(d.chunks_mut(group * n)).zip(du.chunks_mut(group * n));
+    let groups = groups.zip(b.chunks_mut(group * n * k)).zip(info.chunks_mut(group));
     pool.for_each(groups, |((((dl, d), du), b), info)| {
         let systems = dl.chunks_mut(n).zip(d.chunks_mut(n)).zip(du.chunks_mut(n));
-        for ((((dl, d), du), b), info) in systems.zip(parts(b, size)).zip(info) {
+        for ((((dl, d), du), b), info) in systems.zip(b.chunks_mut(n * k)).zip(info) {
             *info = gtsv.run(dl, d, du, b);
         }
     });
     Ok(())
-}
-
-/// A slice in parts of one size, which may be 0: then there is no end of them.
-fn parts<T>(mut slice: &mut [T], size: usize) -> impl ExactSizeIterator<Item = &mut [T]> {
-    let count = if size == 0 { usize::MAX } else { slice.len().div_ceil(size) };
-    (0..count).map(move |_| slice.split_off_mut(..size.min(slice.len())).unwrap_or_default())
 }
 
 /// What an element costs, which is a division and a comparison that nobody foresees, in the time of a multiplication.

@@ -1,7 +1,7 @@
 //! The solution of each triangular system of a batch.
 #![forbid(unsafe_code)]
 
-use fearless_simd::{Select, Simd, SimdBase, SimdFloat, SimdMask, dispatch};
+use fearless_simd::{Simd, SimdBase, SimdFloat, dispatch};
 
 use super::lanes::{pack, unpack};
 use super::{IN_LANES, Instructions, LARGEST, Small, Vector, settle, worth_lanes};
@@ -12,7 +12,7 @@ const SHORT: usize = IN_LANES[0];
 /// `op(a) x = b` or `x op(a) = b`, in place of `b`, for each of a batch of systems; `b` is `m x n`, and both are at most
 /// [`LARGEST`].
 ///
-/// Only one triangle of `a` is used. As in BLAS, a zero on the diagonal gives infinities and NaN.
+/// Only one triangle of `a` is used. As in OpenBLAS, the inverses of its diagonal multiply: a zero gives infinities and NaN.
 pub fn trsm<T: Small>(instructions: Instructions, triangle: Triangle, m: usize, n: usize, a: &[T], b: &mut [T]) {
     assert!(m <= LARGEST && n <= LARGEST, "trsm: {m} x {n} is not a small size");
     if m == 0 || n == 0 {
@@ -155,44 +155,26 @@ fn in_lanes<S: Simd, T: Small, const IN_LANES: usize>(
     pack(s, order * sides, b, |x, vector| buffers.b[usize::from(of_b[x])] = vector);
     let (rows, right) = (&buffers.a[..order * (order + 1)], &mut buffers.b[..order * (sides + 1)]);
     let mut inverses = [Vector::<S, T>::splat(s, T::one()); LARGEST];
-    if unit || invert::<S, T>(s, rows, &mut inverses[..order]) {
-        let mut side = 0;
-        while side + 8 <= sides {
-            solve::<S, T, 8>([order, sides], side, rows, &inverses, right);
-            side += 8;
+    if !unit {
+        let one = Vector::<S, T>::splat(s, T::one());
+        for (i, inverse) in inverses[..order].iter_mut().enumerate() {
+            *inverse = one / rows[i * (order + 1) + i];
         }
-        while side + 4 <= sides {
-            solve::<S, T, 4>([order, sides], side, rows, &inverses, right);
-            side += 4;
-        }
-        while side < sides {
-            solve::<S, T, 1>([order, sides], side, rows, &inverses, right);
-            side += 1;
-        }
-    } else {
-        solve_dividing::<S, T>(s, [order, sides], rows, &inverses, right);
+    }
+    let mut side = 0;
+    while side + 8 <= sides {
+        solve::<S, T, 8>([order, sides], side, rows, &inverses, right);
+        side += 8;
+    }
+    while side + 4 <= sides {
+        solve::<S, T, 4>([order, sides], side, rows, &inverses, right);
+        side += 4;
+    }
+    while side < sides {
+        solve::<S, T, 1>([order, sides], side, rows, &inverses, right);
+        side += 1;
     }
     unpack(s, order * sides, b, |x| buffers.b[usize::from(of_b[x])]);
-}
-
-/// The inverses of the diagonal. False if some lane has to divide: the inverse of a subnormal number may be infinite.
-#[inline(always)]
-fn invert<S: Simd, T: Small>(s: S, rows: &[Vector<S, T>], inverses: &mut [Vector<S, T>]) -> bool {
-    let stride = inverses.len() + 1;
-    let one = Vector::<S, T>::splat(s, T::one());
-    let mut all_multiply = true;
-    for (i, (inverse, row)) in inverses.iter_mut().zip(rows.chunks_exact(stride)).enumerate() {
-        *inverse = one / row[i];
-        all_multiply &= divides::<S, T>(s, row[i]).to_bitmask() == 0;
-    }
-    all_multiply
-}
-
-/// The lanes of a pivot that is subnormal, and not zero.
-#[inline(always)]
-fn divides<S: Simd, T: Small>(s: S, pivot: Vector<S, T>) -> <Vector<S, T> as SimdBase<S>>::Mask {
-    let (zero, tiny) = (Vector::<S, T>::splat(s, T::zero()), Vector::<S, T>::splat(s, T::min_positive_value()));
-    pivot.abs().simd_lt(tiny) & !pivot.simd_eq(zero)
 }
 
 /// Solves for `SIDES` right-hand sides, from `first` on. Their sums are independent of each other.
@@ -222,27 +204,6 @@ fn solve<S: Simd, T: Small, const SIDES: usize>(
     }
 }
 
-/// As `solve`, for all right-hand sides, where some lane divides.
-#[inline(always)]
-fn solve_dividing<S: Simd, T: Small>(
-    s: S,
-    [order, sides]: [usize; 2],
-    rows: &[Vector<S, T>],
-    inverses: &[Vector<S, T>; LARGEST],
-    right: &mut [Vector<S, T>],
-) {
-    for (i, row) in rows.chunks_exact(order + 1).enumerate() {
-        let (before, now) = right.split_at_mut(i * (sides + 1));
-        for (side, now) in now[..sides].iter_mut().enumerate() {
-            let mut sum = *now;
-            for (&x, solved) in row[..i].iter().zip(before.chunks_exact(sides + 1)) {
-                sum = (-x).mul_add(solved[side], sum);
-            }
-            *now = divides::<S, T>(s, row[i]).select(sum / row[i], sum * inverses[i]);
-        }
-    }
-}
-
 /// One system, with vectors along its right-hand sides: what an element goes through is the same, in the same order.
 #[inline(always)]
 fn alone<S: Simd, T: Small>(s: S, system: System, a: &[T], b: &mut [T]) {
@@ -259,16 +220,14 @@ fn alone<S: Simd, T: Small>(s: S, system: System, a: &[T], b: &mut [T]) {
     }
     for (i, row) in rows[..order * order].chunks_exact(order).enumerate() {
         let (before, now) = right[..order * stride].split_at_mut(i * stride);
-        let pivot = if unit { T::one() } else { row[i] };
-        let divides = pivot.abs() < T::min_positive_value() && pivot != T::zero();
-        let scale = Vector::<S, T>::splat(s, if divides { pivot } else { T::one() / pivot });
+        let inverse = Vector::<S, T>::splat(s, if unit { T::one() } else { T::one() / row[i] });
         for (at, block) in now[..stride].chunks_exact_mut(lanes).enumerate() {
             let mut sum = Vector::<S, T>::from_slice(s, block);
             for (&x, solved) in row[..i].iter().zip(before.chunks_exact(stride)) {
                 let factor = Vector::<S, T>::splat(s, -x);
                 sum = factor.mul_add(Vector::<S, T>::from_slice(s, &solved[at * lanes..][..lanes]), sum);
             }
-            (if divides { sum / scale } else { sum * scale }).store_slice(block);
+            (sum * inverse).store_slice(block);
         }
     }
     for (x, (i, side)) in b.iter_mut().zip(system.right()) {

@@ -202,7 +202,6 @@ fn triangular_systems_of_a_batch_are_solved_from_what_is_read() {
 #[test]
 fn triangular_systems_have_the_same_bits_alone_whatever_they_hold() {
     fn test<T: Sample<RealPart = T> + Small>(on: Instructions) {
-        let number = |x: f64| T::of(x, 0.0);
         for (m, n) in SYSTEMS.into_iter().filter(|(m, n)| m * n > 0) {
             for triangle in triangles().into_iter().filter(|t| t.transpose == Transpose::No && t.diag == Diag::NonUnit)
             {
@@ -214,7 +213,6 @@ fn triangular_systems_have_the_same_bits_alone_whatever_they_hold() {
                         1 => a[at] = T::zero(),
                         2 => a[at] = <T as Float>::nan(),
                         3 => a[at] = <T as Float>::infinity(),
-                        4 => a[at] = <T as Float>::min_positive_value() * number(0.25),
                         _ => {}
                     }
                     a
@@ -223,9 +221,6 @@ fn triangular_systems_have_the_same_bits_alone_whatever_they_hold() {
                     let mut b = Random::new(seed).matrix::<T>(m, n);
                     if seed % 5 == 2 {
                         b.fill(T::zero());
-                    } else if seed % 6 == 4 {
-                        // A subnormal pivot divides it without overflow.
-                        b.iter_mut().for_each(|x| *x = *x * <T as Float>::min_positive_value());
                     }
                     b
                 };
@@ -236,7 +231,7 @@ fn triangular_systems_have_the_same_bits_alone_whatever_they_hold() {
                     small::trsm(on, triangle, m, n, &matrix(x), &mut alone);
                     let part = &whole[x * m * n..][..m * n];
                     assert!(bits(&alone) == bits(part), "{triangle:?} {m} x {n}: system {x}");
-                    if matches!(x % 6, 0 | 4 | 5) {
+                    if matches!(x % 6, 0 | 3..) {
                         assert!(part.iter().all(|x| Float::is_finite(*x)), "{triangle:?} {m} x {n}: system {x}");
                     }
                     if x % 6 == 2 && x % 5 != 2 {
