@@ -77,7 +77,7 @@ def test_a_panic_is_an_error_and_the_process_goes_on(ops):
 
 
 def test_the_cpu_refuses_device_memory_and_lives(ops):
-    with pytest.raises(jax.errors.JaxRuntimeError, match="RESOURCE_EXHAUSTED.*8 elements of f64.*on the device"):
+    with pytest.raises(jax.errors.JaxRuntimeError, match=r"RESOURCE_EXHAUSTED.*8 elements of f64.*on the device"):
         jax.block_until_ready(ops.wants_a_device(jnp.float32(-1)))
     assert ops.wants_a_device(jnp.float32(2)) == 2
 

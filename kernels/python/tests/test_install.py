@@ -167,11 +167,12 @@ with warnings.catch_warnings(record=True) as caught:
 print(*oxidax_kernels.installed(), *(warning.message for warning in caught))
 """
     printed = run_python(code.format(only=""))
-    assert "lapack_dgetrf_ffi" in printed
-    for target in ("sparse", "not taken"):
+    assert "lapack_dgtsv_ffi" in printed
+    for target in ("trsm", "ormqr", "unmqr", "perturbed", "sparse", "not taken"):
         assert target not in printed
-    printed = run_python(code.format(only="['lu', 'sparse']"))
-    assert f"{SPARSE}: not taken, of jaxlib 0.6.0 the contract is another" in printed
+    printed = run_python(code.format(only="['lu', 'dtrsm', 'sparse']"))
+    for target in ("lapack_dtrsm_ffi", SPARSE):
+        assert f"{target}: not taken, of jaxlib 0.6.0 the contract is another" in printed
 
 
 def test_a_jaxlib_that_is_not_known_stays_stock(run_python):

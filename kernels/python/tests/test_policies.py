@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 from matrices import DTYPES, hermitian, positive_definite, random
 
+import oxidax_kernels
+
 BAD = (np.nan, np.inf, -np.inf)
 
 
@@ -135,16 +137,74 @@ def test_lu_of_singular_matrices_is_complete(dtype):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
+def test_triangular_systems_that_are_singular_divide_by_zero(dtype):
+    for n in (2, 40):
+        a, b = np.tile(np.eye(n, dtype=dtype), (3, 1, 1)), np.ones((3, n, 2), dtype)
+        a[1, 1, 1] = 0
+        x = jax.lax.linalg.triangular_solve(a, b, left_side=True, lower=True)
+        np.testing.assert_array_equal(x[::2], b[::2])
+        assert not np.isfinite(x[1, 1]).any()
+        np.testing.assert_array_equal(x[1, 0], b[1, 0])
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_tridiagonal_systems_that_are_singular_are_nan_or_perturbed(dtype):
+    d, off, b = np.ones((3, 4), dtype), np.zeros((3, 4), dtype), np.ones((3, 4, 2), dtype)
+    d[1, 2] = 0
+    x = jax.lax.linalg.tridiagonal_solve(off, d, off, b)
+    np.testing.assert_array_equal(x[::2], b[::2])
+    assert all_nan(x[1])
+    if "tridiagonal_solve_perturbed_ffi" in oxidax_kernels.installed():
+        x = jax.lax.linalg.tridiagonal_solve(off, d, off, b, perturb_singular=True)
+        np.testing.assert_array_equal(x[::2], b[::2])
+        assert np.isfinite(x).all()
+        assert (np.abs(x[1, 2]) > 0.1 / np.finfo(dtype).eps).all()
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("bad", BAD)
+def test_pivoted_qr_of_what_is_not_finite(dtype, bad):
+    a, where = batch_with(bad, dtype)
+    clean = np.where(where[:, None, None], np.eye(5, dtype=dtype), a)
+    q, r, p = jax.lax.linalg.qr(a, pivoting=True)
+    assert np.isnan(q[where]).all()
+    assert np.isnan(r[where][..., *np.triu_indices(5)]).all()
+    np.testing.assert_array_equal(p[where], np.tile(np.arange(5), (2, 1)))
+    for x, y in zip((q, r, p), jax.lax.linalg.qr(clean, pivoting=True), strict=True):
+        np.testing.assert_array_equal(x[~where], y[~where])
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_pivoted_qr_near_the_end_of_the_range(dtype):
+    a = random((4, 4), dtype)
+    a = (a / np.abs(a).max()).astype(dtype)
+    large = a * dtype_max(dtype)
+    q, r, p = jax.lax.linalg.qr(large, pivoting=True)
+    expected = jax.lax.linalg.qr(a, pivoting=True)
+    np.testing.assert_array_equal(p, expected[2])
+    np.testing.assert_allclose(q, expected[0], atol=20 * np.finfo(dtype).eps)
+    np.testing.assert_allclose(r / dtype_max(dtype), expected[1], atol=20 * np.finfo(dtype).eps)
+
+
+def dtype_max(dtype):
+    """A quarter of the largest number."""
+    return np.finfo(dtype).max / 4
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("bad", BAD)
 def test_direct_routines_pass_on_what_is_not_finite_and_spare_the_neighbours(dtype, bad):
     a, where = batch_with(bad, dtype)
     clean = np.where(where[:, None, None], np.eye(5, dtype=dtype), a)
-    for function in (
+    functions = (
         lambda x: jax.lax.linalg.lu(x)[0],
         lambda x: jnp.linalg.qr(x)[1],
         lambda x: jax.lax.linalg.hessenberg(x)[0],
         lambda x: jax.lax.linalg.tridiagonal(x)[0],
-    ):
+        lambda x: jax.lax.linalg.triangular_solve(x + 9 * np.eye(5, dtype=dtype), x, left_side=True, lower=True),
+        lambda x: jax.lax.linalg.tridiagonal_solve(x[..., 0, :], x[..., 1, :] + 9, x[..., 2, :], x),
+    )
+    for function in functions:
         found = function(a)
         np.testing.assert_array_equal(found[~where], function(clean)[~where])
         assert not np.isfinite(found[where]).all((-2, -1)).any()

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import functools
+import itertools
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 from matrices import (
+    BATCHES,
     DTYPES,
     SQUARE,
     adjoint,
@@ -22,6 +26,8 @@ from matrices import (
     tridiagonal,
     wide,
 )
+
+import oxidax_kernels
 
 
 def same_alone(function, x, results):
@@ -137,6 +143,114 @@ def test_eig(dtype):
             )
         assert jax.lax.linalg.eig(a)[0].dtype == np.result_type(dtype, "complex64")
         same_alone(jax.lax.linalg.eig, a, jax.lax.linalg.eig(a))
+
+
+def triangles(shape, dtype):
+    """Matrices whose triangles are of small condition numbers."""
+    return (random(shape, dtype) / max(shape[-1], 1) + 2 * np.eye(shape[-1])).astype(dtype)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("left_side", [True, False])
+def test_triangular_solve(dtype, left_side):
+    for shape in shapes():
+        m, n = shape[-2:]
+        order = m if left_side else n
+        a, b = triangles((*shape[:-2], order, order), dtype), random(shape, dtype)
+        forms = [(lower, *form) for lower in (True, False) for form in ((0, 0), (1, 0), (1, 1), (0, 1))]
+        for lower, transpose_a, conjugate_a in forms if shape in ((2, 3, 5, 5), (3, 65, 33)) else forms[:1]:
+            for unit_diagonal in (False, True):
+                options = {
+                    "left_side": left_side, "lower": lower, "transpose_a": bool(transpose_a),
+                    "conjugate_a": bool(conjugate_a), "unit_diagonal": unit_diagonal,
+                }  # fmt: skip
+                spoilt = np.where(np.tri(order, dtype=bool) if lower else np.tri(order, dtype=bool).T, a, np.nan)
+                function = functools.partial(jax.lax.linalg.triangular_solve, **options)
+                x = function(spoilt, b)
+                op = np.tril(wide(a)) if lower else np.triu(wide(a))
+                op = np.where(np.eye(order, dtype=bool), 1, op) if unit_diagonal else op
+                op = np.swapaxes(op, -1, -2) if transpose_a else op
+                op = np.conj(op) if conjugate_a else op
+                product = op @ wide(x) if left_side else wide(x) @ op
+                check(dtype, (shape, options), product=distance(product, b, dtype, order))
+        if shape in ((2, 3, 5, 5), (3, 65, 65)):
+            alone = function(spoilt[(-1,) * (a.ndim - 2)], b[(-1,) * (b.ndim - 2)])
+            np.testing.assert_array_equal(alone, x[(-1,) * (b.ndim - 2)])
+
+
+def tridiagonal_system(shape, dtype):
+    """Diagonals, as JAX takes them, and the matrices of them."""
+    dl, d, du = (random(shape, dtype, seed) for seed in range(3))
+    d = (d + 4).astype(dtype)
+    dl[..., :1] = du[..., -1:] = 0
+    index = np.arange(shape[-1])
+    matrix = np.zeros((*shape, shape[-1]), dtype)
+    matrix[..., index, index] = d
+    matrix[..., index[1:], index[:-1]] = dl[..., 1:]
+    matrix[..., index[:-1], index[1:]] = du[..., :-1]
+    return (dl, d, du), matrix
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_tridiagonal_solve(dtype):
+    solve = jax.lax.linalg.tridiagonal_solve
+    later = "tridiagonal_solve_perturbed_ffi" in oxidax_kernels.installed()
+    functions = [solve, functools.partial(solve, perturb_singular=True)] if later else [solve]
+    # No unknowns, one, two, and swaps of rows; one right-hand side, and several.
+    for shape in [(*batch, n) for n in (0, 1, 2, 5, 33) for batch in (BATCHES if n == 5 else ((3,),))]:
+        for sides, function in itertools.product((0, 1, 4), functions):
+            diagonals, matrix = tridiagonal_system(shape, dtype)
+            b = random((*shape, sides), dtype)
+            x = function(*diagonals, b)
+            check(dtype, b.shape, product=distance(wide(matrix) @ wide(x), b, dtype, shape[-1]))
+            if shape == (2, 3, 5):
+                np.testing.assert_array_equal(function(*(y[1, 2] for y in diagonals), b[1, 2]), x[1, 2])
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_tridiagonal_solve_swaps_rows(dtype):
+    (dl, d, du), matrix = tridiagonal((7,), dtype)
+    dl[1:] *= 100
+    matrix = matrix + 99 * np.tril(matrix, -1)
+    b = random((7, 2), dtype)
+    x = jax.lax.linalg.tridiagonal_solve(dl, d, du, b)
+    check(dtype, b.shape, product=distance(wide(matrix) @ wide(x), b, dtype, 7, scale=wide(matrix)[:, :2]))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_qr_with_pivots(dtype):
+    for shape in shapes():
+        a, (m, n) = random(shape, dtype), shape[-2:]
+        q, r, p = jax.lax.linalg.qr(a, pivoting=True, full_matrices=False)
+        np.testing.assert_array_equal(np.sort(p, -1), np.broadcast_to(np.arange(n), p.shape))
+        permuted = np.take_along_axis(a, np.asarray(p)[..., None, :], -1)
+        check(
+            dtype,
+            shape,
+            product=distance(wide(q) @ wide(r), permuted, dtype, max(m, n)),
+            orthogonal=distance(adjoint(wide(q)) @ wide(q), identity(min(m, n), a), dtype, max(m, n)),
+        )
+        sizes = np.abs(np.diagonal(r, axis1=-2, axis2=-1))
+        assert (sizes[..., 1:] <= sizes[..., :-1] * (1 + 100 * np.finfo(dtype).eps)).all()
+        pivoted = functools.partial(jax.lax.linalg.qr, pivoting=True, full_matrices=False)
+        same_alone(pivoted, a, (q, r, p))
+
+
+@pytest.mark.skipif(not hasattr(jax.lax.linalg, "ormqr"), reason="this jax has no ormqr")
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_products_with_q(dtype):
+    for rows, reflectors, others in ((1, 1, 1), (5, 3, 4), (5, 0, 2), (33, 33, 7), (65, 40, 33), (4, 4, 0), (9, 9, 1)):
+        for batch in BATCHES if rows == 5 else ((3,),):
+            packed, taus = jax.lax.linalg.geqrf(random((*batch, rows, max(reflectors, 1)), dtype))
+            taus = taus[..., :reflectors]
+            padded = np.concatenate([packed, np.zeros((*batch, rows, rows - packed.shape[-1]), dtype)], -1)
+            q = wide(jax.lax.linalg.householder_product(padded, taus))
+            for left, transpose in itertools.product((True, False), (False, True)):
+                c = random((*batch, *((rows, others) if left else (others, rows))), dtype)
+                found = jax.lax.linalg.ormqr(packed, taus, c, left=left, transpose=transpose)
+                op = adjoint(q) if transpose else q
+                expected = op @ wide(c) if left else wide(c) @ op
+                check(dtype, (rows, reflectors, c.shape), product=distance(found, expected, dtype, rows))
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

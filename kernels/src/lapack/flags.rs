@@ -14,6 +14,26 @@ pub enum Uplo {
     Lower = b'L',
 }
 
+/// On which side of the unknown, or of what is multiplied, a matrix stands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, FfiAttr)]
+#[repr(u8)]
+pub enum Side {
+    /// To the left of it.
+    Left = b'L',
+    /// To the right of it.
+    Right = b'R',
+}
+
+/// What the diagonal of a triangular matrix is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, FfiAttr)]
+#[repr(u8)]
+pub enum Diag {
+    /// Ones, whatever is stored.
+    Unit = b'U',
+    /// What is stored.
+    NonUnit = b'N',
+}
+
 /// Which singular vectors are computed, with `k = min(m, n)`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, FfiAttr)]
 #[repr(u8)]
@@ -82,4 +102,4 @@ macro_rules! letters {
     };
 }
 
-letters! { Uplo SvdJob Eigenvectors SchurVectors Sort Transpose }
+letters! { Uplo Side Diag SvdJob Eigenvectors SchurVectors Sort Transpose }

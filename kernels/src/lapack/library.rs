@@ -72,7 +72,7 @@ pub struct NamedRoutine {
 /// # Safety
 ///
 /// Clause L3: `routines` points to `count` entries, valid for the call; each name is a C string, and each address is that of
-/// the routine that `scipy.linalg.cython_lapack` exports under the name, in a module that is never unloaded.
+/// the routine that `scipy.linalg.cython_lapack` or `cython_blas` exports under the name, in a module that is never unloaded.
 // SAFETY: L9: the name is this library's own prefix.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn oxidax_kernels_use_scipy(
@@ -139,7 +139,7 @@ mod tests {
         // SAFETY: L3: nothing calls the routines of this table.
         let library = unsafe { from_addresses("test", find) }.unwrap();
         assert_eq!(library.d.potrf as usize, lapack_sys::dpotrf_ as *const () as usize);
-        for name in ["spotrf", "zgetrf", "dorgqr", "cungqr", "cgesdd", "zgeev"] {
+        for name in ["spotrf", "zgetrf", "dorgqr", "cungqr", "cgesdd", "zgeev", "ztrsm"] {
             assert!(asked.contains(&name), "{name}");
         }
         assert_eq!(asked.len() % 4, 0);

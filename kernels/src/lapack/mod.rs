@@ -1,4 +1,4 @@
-//! LAPACK, once for all four scalar types: safe functions over slices, on OpenBLAS and, for large matrices, on SciPy.
+//! LAPACK and a little of BLAS, once for all four scalar types: safe functions over slices, on OpenBLAS and, for large matrices, on SciPy.
 //!
 //! A routine is one row of the table in `routines.rs` and one file here. Matrices are column-major and dense: `m x n` has
 //! leading dimension `m`. What each file adds to LAPACK is said there: sizes, empty and non-finite matrices.
@@ -8,11 +8,14 @@
 //! | Cholesky factor | `potrf` | [`Potrf`] |
 //! | LU factors | `getrf` | [`Getrf`] |
 //! | QR factors, as reflectors | `geqrf` | [`Geqrf`] |
+//! | QR factors with column pivoting | `geqp3` | [`Geqp3`] |
 //! | Q of reflectors | `orgqr`, `ungqr` | [`Orgqr`] |
+//! | product with Q of reflectors | `ormqr`, `unmqr` | [`Ormqr`] |
 //! | singular values and vectors, by halves | `gesdd` | [`Gesdd`] |
 //! | singular values and vectors, by QR | `gesvd` | [`Gesvd`] |
 //! | eigenvalues and vectors | `geev` | [`Geev`] |
-//! | solution of a triangular system | `trtrs` | [`Trtrs`] |
+//! | solution of a triangular system | `trtrs`, and BLAS's `trsm` | [`Trtrs`], [`Trsm`] |
+//! | solution of a tridiagonal system | `gtsv` | [`Gtsv`] |
 //! | product of matrices, of BLAS | `gemm` | [`Gemm`] |
 //! | eigenvalues and vectors of a Hermitian matrix | `syevd`, `heevd` | [`Syevd`] |
 //! | Schur form | `gees` | [`Gees`] |
@@ -32,13 +35,16 @@ mod gees;
 mod geev;
 mod gehrd;
 mod gemm;
+mod geqp3;
 mod geqrf;
 mod gesdd;
 mod gesvd;
 mod getrf;
+mod gtsv;
 mod library;
 mod memory;
 mod orgqr;
+mod ormqr;
 mod potrf;
 mod reflectors;
 mod room;
@@ -47,24 +53,29 @@ mod scalar;
 mod sizes;
 mod syevd;
 mod sytrd;
+mod trsm;
 mod trtrs;
 mod workspace;
 
-pub use flags::{Eigenvectors, SchurVectors, Sort, SvdJob, Transpose, Uplo};
+pub use flags::{Diag, Eigenvectors, SchurVectors, Side, Sort, SvdJob, Transpose, Uplo};
 pub use gees::Gees;
 pub use geev::Geev;
 pub use gehrd::Gehrd;
 pub use gemm::{Gemm, Product};
+pub use geqp3::Geqp3;
 pub use geqrf::Geqrf;
 pub use gesdd::Gesdd;
 pub use gesvd::Gesvd;
 pub use getrf::Getrf;
+pub use gtsv::Gtsv;
 pub use library::Library;
 pub use orgqr::Orgqr;
+pub use ormqr::Ormqr;
 pub use potrf::Potrf;
 pub use routines::{Int, Routines};
 pub use scalar::Lapack;
 pub use syevd::Syevd;
 pub use sytrd::Sytrd;
+pub use trsm::{Triangle, Trsm};
 pub use trtrs::Trtrs;
 pub use workspace::{Lengths, OwnedWorkspace, Workspace};

@@ -1,14 +1,16 @@
-//! The routine table: names and signatures of LAPACK's routines, one row each, over the scalar type `E`.
+//! The routine table: names and signatures of LAPACK's routines and BLAS's, one row each, over the scalar type `E`.
 //!
-//! A row makes a field of [`Routines`], its signature (compared by the compiler with `lapack-sys`'s four prototypes), and
-//! the names under which SciPy's routine is looked up. To add a routine, add a row here and a file beside this one.
+//! A row makes a field of [`Routines`], its signature (compared by the compiler with the four prototypes of `lapack-sys` or
+//! `blas-sys`), and the names under which SciPy's routine is looked up. To add a routine, add a row here and a file beside
+//! this one.
 
 use std::ffi::{c_char, c_void};
 use std::mem::transmute;
 
+use blas_sys as blas;
 use lapack_sys as sys;
 use num_complex::Complex;
-use openblas_src as _; // brings the library that `lapack_sys` declares
+use openblas_src as _; // brings the library that `lapack_sys` and `blas_sys` declare
 
 use super::library::Library;
 
@@ -59,17 +61,20 @@ macro_rules! from_address {
     };
 }
 
-/// A routine of `lapack-sys` over its own complex type, as one over ours.
+/// A routine over the complex type of the crate that declares it, as one over ours.
 macro_rules! over {
-    ($stem:ident, $name:ident, $sys:ty, $ours:ty) => {
+    ($stem:ident, $routine:path, $foreign:ty, $ours:ty) => {
         // SAFETY: L2: the two complex types have one layout, so that pointers to them are passed alike.
-        unsafe { transmute::<$stem<$sys>, $stem<$ours>>(sys::$name) }
+        unsafe { transmute::<$stem<$foreign>, $stem<$ours>>($routine) }
     };
 }
 
 macro_rules! routines {
     (
         one signature { $($stem:ident = $s:ident $d:ident $c:ident $z:ident ($($argument:ty),* $(,)?);)* }
+        one signature, of BLAS {
+            $($level:ident = $ls:ident $ld:ident $lc:ident $lz:ident ($($operand:ty),* $(,)?);)*
+        }
         two signatures {
             $($both:ident = $bs:ident $bd:ident ($($real:ty),* $(,)?) | $bc:ident $bz:ident ($($complex:ty),* $(,)?);)*
         }
@@ -78,6 +83,7 @@ macro_rules! routines {
         mod signature {
             use super::*;
             $(pub(in super::super) type $stem<E> = unsafe extern "C" fn($($argument),*);)*
+            $(pub(in super::super) type $level<E> = unsafe extern "C" fn($($operand),*);)*
             pub(in super::super) mod real {
                 use super::*;
                 $(pub(in super::super::super) type $both<E> = unsafe extern "C" fn($($real),*);)*
@@ -93,26 +99,29 @@ macro_rules! routines {
         #[derive(Clone, Copy)]
         pub struct Routines<E: Number> {
             $(pub(super) $stem: $stem<E>,)*
+            $(pub(super) $level: $level<E>,)*
             $(pub(super) $both: Kind<real::$both<E>, complex::$both<E>>,)*
         }
 
         /// OpenBLAS, linked into this library: one thread a call.
         pub(super) static OPENBLAS: Library = Library {
             name: "openblas",
-            s: Routines { $($stem: sys::$s,)* $($both: Kind::Real(sys::$bs),)* },
-            d: Routines { $($stem: sys::$d,)* $($both: Kind::Real(sys::$bd),)* },
+            s: Routines { $($stem: sys::$s,)* $($level: blas::$ls,)* $($both: Kind::Real(sys::$bs),)* },
+            d: Routines { $($stem: sys::$d,)* $($level: blas::$ld,)* $($both: Kind::Real(sys::$bd),)* },
             c: {
                 use complex::*;
                 Routines {
-                    $($stem: over!($stem, $c, sys::c_float_complex, Complex<f32>),)*
-                    $($both: Kind::Complex(over!($both, $bc, sys::c_float_complex, Complex<f32>)),)*
+                    $($stem: over!($stem, sys::$c, sys::c_float_complex, Complex<f32>),)*
+                    $($level: over!($level, blas::$lc, blas::c_float_complex, Complex<f32>),)*
+                    $($both: Kind::Complex(over!($both, sys::$bc, sys::c_float_complex, Complex<f32>)),)*
                 }
             },
             z: {
                 use complex::*;
                 Routines {
-                    $($stem: over!($stem, $z, sys::c_double_complex, Complex<f64>),)*
-                    $($both: Kind::Complex(over!($both, $bz, sys::c_double_complex, Complex<f64>)),)*
+                    $($stem: over!($stem, sys::$z, sys::c_double_complex, Complex<f64>),)*
+                    $($level: over!($level, blas::$lz, blas::c_double_complex, Complex<f64>),)*
+                    $($both: Kind::Complex(over!($both, sys::$bz, sys::c_double_complex, Complex<f64>)),)*
                 }
             },
         };
@@ -130,18 +139,22 @@ macro_rules! routines {
                 name,
                 s: Routines {
                     $($stem: from_address!($stem<f32>, $s, find),)*
+                    $($level: from_address!($level<f32>, $ls, find),)*
                     $($both: Kind::Real(from_address!(real::$both<f32>, $bs, find)),)*
                 },
                 d: Routines {
                     $($stem: from_address!($stem<f64>, $d, find),)*
+                    $($level: from_address!($level<f64>, $ld, find),)*
                     $($both: Kind::Real(from_address!(real::$both<f64>, $bd, find)),)*
                 },
                 c: Routines {
                     $($stem: from_address!($stem<Complex<f32>>, $c, find),)*
+                    $($level: from_address!($level<Complex<f32>>, $lc, find),)*
                     $($both: Kind::Complex(from_address!(complex::$both<Complex<f32>>, $bc, find)),)*
                 },
                 z: Routines {
                     $($stem: from_address!($stem<Complex<f64>>, $z, find),)*
+                    $($level: from_address!($level<Complex<f64>>, $lz, find),)*
                     $($both: Kind::Complex(from_address!(complex::$both<Complex<f64>>, $bz, find)),)*
                 },
             })
@@ -159,6 +172,10 @@ routines! {
         geqrf = sgeqrf_ dgeqrf_ cgeqrf_ zgeqrf_ (Size, Size, Out<E>, Size, Out<E>, Out<E>, Size, Out<Int>);
         // m, n, k, a, lda, tau, work, lwork, info
         orgqr = sorgqr_ dorgqr_ cungqr_ zungqr_ (Size, Size, Size, Out<E>, Size, In<E>, Out<E>, Size, Out<Int>);
+        // side, trans, m, n, k, a, lda, tau, c, ldc, work, lwork, info
+        ormqr = sormqr_ dormqr_ cunmqr_ zunmqr_ (
+            Flag, Flag, Size, Size, Size, In<E>, Size, In<E>, Out<E>, Size, Out<E>, Size, Out<Int>,
+        );
         // direct, storev, n, k, v, ldv, tau, t, ldt
         larft = slarft_ dlarft_ clarft_ zlarft_ (Flag, Flag, Size, Size, In<E>, Size, In<E>, Out<E>, Size);
         // side, trans, direct, storev, m, n, k, v, ldv, t, ldt, c, ldc, work, ldwork
@@ -173,9 +190,24 @@ routines! {
         sytrd = ssytrd_ dsytrd_ chetrd_ zhetrd_ (
             Flag, Size, Out<E>, Size, Out<Real<E>>, Out<Real<E>>, Out<E>, Out<E>, Size, Out<Int>,
         );
+        // n, nrhs, dl, d, du, b, ldb, info
+        gtsv = sgtsv_ dgtsv_ cgtsv_ zgtsv_ (Size, Size, Out<E>, Out<E>, Out<E>, Out<E>, Size, Out<Int>);
+    }
+
+    one signature, of BLAS {
+        // side, uplo, transa, diag, m, n, alpha, a, lda, b, ldb
+        trsm = strsm_ dtrsm_ ctrsm_ ztrsm_ (
+            Flag, Flag, Flag, Flag, Size, Size, In<E>, In<E>, Size, Out<E>, Size,
+        );
     }
 
     two signatures {
+        // m, n, a, lda, jpvt, tau, work, lwork, [rwork,] info
+        geqp3 = sgeqp3_ dgeqp3_ (
+            Size, Size, Out<E>, Size, Out<Int>, Out<E>, Out<E>, Size, Out<Int>,
+        ) | cgeqp3_ zgeqp3_ (
+            Size, Size, Out<E>, Size, Out<Int>, Out<E>, Out<E>, Size, Out<Real<E>>, Out<Int>,
+        );
         // jobz, m, n, a, lda, s, u, ldu, vt, ldvt, work, lwork, [rwork,] iwork, info
         gesdd = sgesdd_ dgesdd_ (
             Flag, Size, Size, Out<E>, Size, Out<Real<E>>, Out<E>, Size, Out<E>, Size, Out<E>, Size, Out<Int>, Out<Int>,

@@ -32,6 +32,8 @@ pub trait Lapack: Scalar + Number<Real = Self::RealPart> + From<Self::RealPart> 
     fn is_finite(self) -> bool;
     /// The real part.
     fn re(self) -> Self::RealPart;
+    /// The imaginary part: zero for a real type.
+    fn im(self) -> Self::RealPart;
     /// The complex conjugate: itself for a real type.
     fn conj(self) -> Self;
     /// A complex number of its parts.
@@ -43,7 +45,7 @@ pub trait Lapack: Scalar + Number<Real = Self::RealPart> + From<Self::RealPart> 
 macro_rules! scalars {
     ($(
         $letter:ident $scalar:ty, $real:ty, $complex:literal, $nan:expr, $small:expr,
-        |$x:ident| $finite:expr, $re:expr, $conj:expr;
+        |$x:ident| $finite:expr, $re:expr, $im:expr, $conj:expr;
     )*) => {
         $(impl Lapack for $scalar {
             type RealPart = $real;
@@ -62,6 +64,12 @@ macro_rules! scalars {
             fn re(self) -> $real {
                 let $x = self;
                 $re
+            }
+
+            #[inline(always)]
+            fn im(self) -> $real {
+                let $x = self;
+                $im
             }
 
             #[inline(always)]
@@ -85,15 +93,15 @@ macro_rules! scalars {
 
 scalars! {
     // letter, type, real part, complex?, not a number, small kernels
-    //     finite?, the real part, the conjugate
+    //     finite?, the real part, the imaginary part, the conjugate
     s f32, f32, false, f32::NAN, Some(&Best),
-        |x| x.is_finite(), x, x;
+        |_x| _x.is_finite(), _x, 0.0, _x;
     d f64, f64, false, f64::NAN, Some(&Best),
-        |x| x.is_finite(), x, x;
+        |_x| _x.is_finite(), _x, 0.0, _x;
     c Complex<f32>, f32, true, Complex::new(f32::NAN, f32::NAN), None,
-        |x| x.re.is_finite() & x.im.is_finite(), x.re, Complex::conj(&x);
+        |x| x.re.is_finite() & x.im.is_finite(), x.re, x.im, Complex::conj(&x);
     z Complex<f64>, f64, true, Complex::new(f64::NAN, f64::NAN), None,
-        |x| x.re.is_finite() & x.im.is_finite(), x.re, Complex::conj(&x);
+        |x| x.re.is_finite() & x.im.is_finite(), x.re, x.im, Complex::conj(&x);
 }
 
 /// Whether every element is finite.

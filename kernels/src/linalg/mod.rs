@@ -32,7 +32,10 @@ pub mod svd;
 pub mod svdvals_derivatives;
 pub mod symmetric_product;
 pub mod symmetric_product_derivatives;
+pub mod triangular_solve;
 pub mod tridiagonal;
+pub mod tridiagonal_solve;
+pub mod tridiagonal_solve_perturbed;
 pub(crate) mod work;
 
 pub use cholesky_update::cholesky_update;

@@ -1,22 +1,34 @@
-//! QR factors by Householder reflectors: the operation `qr`, and jaxlib's `lapack_?geqrf_ffi`, `lapack_{s,d}orgqr_ffi`
-//! and `lapack_{c,z}ungqr_ffi`.
+//! QR factors by Householder reflectors: the operation `qr`, and jaxlib's `lapack_?geqrf_ffi`, `lapack_?geqp3_ffi`,
+//! `lapack_{s,d}orgqr_ffi`, `lapack_{c,z}ungqr_ffi`, `lapack_{s,d}ormqr_ffi` and `lapack_{c,z}unmqr_ffi`.
 //!
 //! | `geqrf` | |
 //! |---|---|
 //! | operand | `a` (m, n), columns first |
 //! | results | `a` with `r` on and above the diagonal and the reflectors below; `tau` (min(m, n)) |
 //!
+//! | `geqp3` | |
+//! |---|---|
+//! | operands | `a` (m, n), columns first; `jpvt` s32 (n): a column that is not 0 is moved to the front, and stays there |
+//! | results | `a` as of `geqrf`, for its columns as `jpvt` (n) says, counted from 1; `tau` (min(m, n)) |
+//!
 //! | `orgqr`, `ungqr` | |
 //! |---|---|
 //! | operands | `a` (m, n), columns first, with m >= n: reflectors below the diagonal; `tau` (k), with k <= n |
 //! | result | the first `n` columns of the product of the `k` reflectors, in place of `a` |
 //!
-//! Neither can fail: there is no `info`.
+//! | `ormqr`, `unmqr` | |
+//! |---|---|
+//! | operands | `a` (r, columns), columns first, with the reflectors below the diagonal of its first columns; `tau` (k), with k <= columns and k <= r; `c` (m, n), columns first |
+//! | attributes | `left`, a boolean: r is m and the product `q c`, else r is n and it is `c q`; `transpose`, a boolean: `q^H` for `q` |
+//! | result | the product in place of `c` |
+//!
+//! None can fail: there is no `info`. A matrix that is not finite gives NaN in `a` and `tau` of `geqp3`, and the columns in
+//! their order; in the others it propagates.
 
 use oxidax::prelude::*;
 
 use super::work::workspace;
-use crate::lapack::{Geqrf, Lapack, Orgqr};
+use crate::lapack::{Geqp3, Geqrf, Lapack, Orgqr, Ormqr, Side};
 
 /// How much of the factors is wanted, with `k = min(m, n)`: NumPy's names.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, FfiAttr)]
@@ -119,5 +131,64 @@ pub fn orgqr<T: Lapack>(
 ) -> Result<(), Error> {
     let orgqr = Orgqr::new(m, n, tau.len())?;
     orgqr.run(&mut a, tau, workspace(scratch, orgqr.workspace())?);
+    Ok(())
+}
+
+/// Factorises in place with column pivoting: `a p = q r`.
+///
+/// # Errors
+///
+/// INVALID_ARGUMENT if the matrix is too large for LAPACK's integers, RESOURCE_EXHAUSTED without memory to work in.
+#[ffi_handler(
+    dtypes(T = [f32, f64, Complex<f32>, Complex<f64>]),
+    target = {
+        f32: "lapack_sgeqp3_ffi", f64: "lapack_dgeqp3_ffi",
+        Complex<f32>: "lapack_cgeqp3_ffi", Complex<f64>: "lapack_zgeqp3_ffi",
+    },
+    batch = parallel,
+)]
+pub fn geqp3<T: Lapack>(
+    #[shape(m, n)] mut a: InOut<ColMajor<&mut [T]>>,
+    #[shape(n)] mut jpvt: InOut<&mut [i32]>,
+    #[dim] m: usize,
+    #[dim] n: usize,
+    scratch: Scratch,
+    #[shape(min(m, n))] tau: &mut [T],
+) -> Result<(), Error> {
+    let geqp3 = Geqp3::new(m, n)?;
+    geqp3.run(&mut a, &mut jpvt, tau, workspace(scratch, geqp3.workspace())?);
+    Ok(())
+}
+
+/// Multiplies by the product of reflectors, in place of `c`.
+///
+/// # Errors
+///
+/// INVALID_ARGUMENT if the matrix is too large for LAPACK's integers, RESOURCE_EXHAUSTED without memory to work in.
+#[expect(clippy::too_many_arguments, reason = "LAPACK's")]
+#[ffi_handler(
+    dtypes(T = [f32, f64, Complex<f32>, Complex<f64>]),
+    target = {
+        f32: "lapack_sormqr_ffi", f64: "lapack_dormqr_ffi",
+        Complex<f32>: "lapack_cunmqr_ffi", Complex<f64>: "lapack_zunmqr_ffi",
+    },
+    batch = parallel,
+    require(r == if left { m } else { n }, "reflectors have the length of what they multiply: m from the left, else n"),
+    require(columns >= k, "there are more reflectors than columns"),
+    require(r >= k, "there are more reflectors than rows"),
+)]
+pub fn ormqr<T: Lapack>(
+    #[shape(r, columns)] a: ColMajor<&[T]>,
+    #[shape(k)] tau: &[T],
+    #[shape(m, n)] mut c: InOut<ColMajor<&mut [T]>>,
+    left: bool,
+    transpose: bool,
+    #[dim] m: usize,
+    #[dim] n: usize,
+    scratch: Scratch,
+) -> Result<(), Error> {
+    let side = if left { Side::Left } else { Side::Right };
+    let ormqr = Ormqr::new(side, transpose, [m, n], tau.len())?;
+    ormqr.run(&a, tau, &mut c, workspace(scratch, ormqr.workspace())?);
     Ok(())
 }

@@ -2,7 +2,7 @@
 //!
 //! LAPACK spends its time on a 4x4 on everything but arithmetic. Here, as many matrices as a vector has lanes are
 //! transposed into vectors, factorised together, and transposed back. What is left over, and a matrix that comes alone,
-//! is factorised with vectors along its columns, by the same operations in the same order: **the bits of a result do not
+//! has vectors along its columns, by the same operations in the same order: **the bits of a result do not
 //! depend on the batch**; every NaN of a result is the same one. A caller chooses between these kernels and LAPACK by size and type.
 //!
 //! Matrices are column-major, packed one after the other; their sizes are at most [`LARGEST`].
@@ -11,14 +11,16 @@
 mod getrf;
 mod lanes;
 mod potrf;
+mod trsm;
 
 use fearless_simd::{Level, Simd, SimdBase, SimdFloatElement, dispatch};
 use num_traits::Float;
 
-use crate::lapack::{Int, Lapack, Uplo};
+use crate::lapack::{Int, Lapack, Triangle, Uplo};
 
 pub use getrf::getrf;
 pub use potrf::potrf;
+pub use trsm::trsm;
 
 /// The largest size of a matrix: up to it, these kernels are faster than LAPACK's.
 pub const LARGEST: usize = 32;
@@ -37,6 +39,8 @@ pub trait Kernels<T>: Sync {
     fn potrf(&self, uplo: Uplo, n: usize, a: &mut [T], info: &mut [Int]);
     /// [`getrf`].
     fn getrf(&self, m: usize, n: usize, a: &mut [T], pivots: &mut [Int], info: &mut [Int]);
+    /// [`trsm`].
+    fn trsm(&self, triangle: Triangle, m: usize, n: usize, a: &[T], b: &mut [T]);
 }
 
 /// The kernels of every [`Small`] type.
@@ -53,6 +57,10 @@ impl<T: Small> Kernels<T> for Best {
 
     fn getrf(&self, m: usize, n: usize, a: &mut [T], pivots: &mut [Int], info: &mut [Int]) {
         getrf(Instructions::best(), m, n, a, pivots, info);
+    }
+
+    fn trsm(&self, triangle: Triangle, m: usize, n: usize, a: &[T], b: &mut [T]) {
+        trsm(Instructions::best(), triangle, m, n, a, b);
     }
 }
 

@@ -81,8 +81,8 @@ fn a_neighbour_that_is_not_finite_changes_nothing() {
                         assert_eq!(info, [0, -4, 0, 0, -4, 0, 0, -4, 0]);
                     }
                     Op::Gees(_) => assert_eq!(info, [0, -5, 0, 0, -5, 0, 0, -5, 0]),
-                    Op::Getrf | Op::Geqrf | Op::Orgqr(_) => assert!(info.iter().all(|&info| info >= 0)),
                     Op::Gehrd | Op::Sytrd(_) => assert_eq!(info, [0; 9]),
+                    _ => assert!(info.iter().all(|&info| info >= 0)),
                 }
             }
         }

@@ -2,7 +2,7 @@
 
 use oxidax::testing::CallFrame;
 use oxidax::{Element, ErrorCode};
-use oxidax_kernels::lapack::{Eigenvectors, SchurVectors, SvdJob, Uplo};
+use oxidax_kernels::lapack::{Diag, Eigenvectors, SchurVectors, Side, SvdJob, Transpose, Triangle, Uplo};
 
 use crate::for_each_scalar;
 use crate::targets::{Memory, Op, Problem, Target};
@@ -22,7 +22,8 @@ fn frame<T: Target>(op: Op) -> CallFrame {
 }
 
 /// Every target that has attributes, with their names.
-fn with_attributes() -> [(Op, &'static str); 10] {
+fn with_attributes() -> [(Op, &'static str); 14] {
+    let trsm = Op::Trsm(TRIANGLE);
     let geev = Op::Geev(Eigenvectors::Skip, Eigenvectors::Compute);
     let syevd = Op::Syevd(Eigenvectors::Skip, Uplo::Upper);
     let gees = Op::Gees(SchurVectors::Skip);
@@ -37,7 +38,19 @@ fn with_attributes() -> [(Op, &'static str); 10] {
         (gees, "mode"),
         (gees, "sort"),
         (Op::Sytrd(Uplo::Upper), "uplo"),
+        (trsm, "side"),
+        (trsm, "uplo"),
+        (trsm, "trans_x"),
+        (trsm, "diag"),
     ]
+}
+
+const TRIANGLE: Triangle =
+    Triangle { side: Side::Right, uplo: Uplo::Lower, transpose: Transpose::No, diag: Diag::NonUnit };
+
+/// The first operand, in quotes.
+fn first(op: Op) -> &'static str {
+    if let Op::Gtsv | Op::Perturbed = op { "\"dl\"" } else { "\"a\"" }
 }
 
 #[test]
@@ -105,8 +118,8 @@ fn shapes_that_do_not_fit() {
                 let dims = dims.to_vec();
                 frame::<T>(op).tweak_arg(0, |a| (a.dims, a.rank) = (dims.clone(), dims.len() as i64))
             };
-            refused(wrong(&[9]), &["\"a\""]);
-            refused(wrong(&[2, 3, 4]), &[]);
+            refused(wrong(&[9]), &[first(op)]);
+            refused(wrong(&[2, 4, 3]), &[]);
             refused(wrong(&[5, 3, 3]), &[]);
             for k in 0..frame::<T>(op).rets.len() {
                 refused(frame::<T>(op).tweak_result(k, |result| result.dims[0] = 1), &[]);
@@ -126,7 +139,7 @@ fn dtypes_that_do_not_fit() {
     fn test<T: Target>() {
         for op in Op::all(3) {
             let wide = i64::DTYPE;
-            refused(frame::<T>(op).tweak_arg(0, |a| a.dtype = wide.code()), &["\"a\"", "got s64"]);
+            refused(frame::<T>(op).tweak_arg(0, |a| a.dtype = wide.code()), &[first(op), "got s64"]);
             for k in 0..frame::<T>(op).rets.len() {
                 refused(frame::<T>(op).tweak_result(k, |result| result.dtype = wide.code()), &["s64"]);
             }
@@ -154,6 +167,54 @@ fn more_reflectors_than_columns_or_columns_than_rows() {
         };
         refused(call(3, 4, 2), &["not wider than high", "m >= n"]);
         refused(call(4, 3, 4), &["more reflectors than columns", "n >= k"]);
+    }
+    for_each_scalar!(test);
+}
+
+#[test]
+fn booleans_that_are_missing_or_of_another_kind() {
+    fn test<T: Target>() {
+        for name in ["left", "transpose"] {
+            let without = || {
+                let mut frame = frame::<T>(Op::Ormqr(2, true, false));
+                frame.attrs.retain(|(attr, _)| attr != name);
+                frame
+            };
+            refused(without(), &[name, "missing"]);
+            refused(without().attr(name, b'L'), &[name, "pred", "u8"]);
+        }
+    }
+    for_each_scalar!(test);
+}
+
+#[test]
+fn reflectors_that_do_not_fit_what_they_multiply() {
+    fn test<T: Target>() {
+        let call = |[r, columns]: [i64; 2], k: i64, [m, n]: [i64; 2], left: bool| {
+            let zeros = |count: i64| vec![T::zero(); count as usize];
+            CallFrame::new(&Op::Ormqr(0, left, false).target::<T>())
+                .arg(&zeros(r * columns), &[r, columns])
+                .arg(&zeros(k), &[k])
+                .inout(&zeros(m * n), &[m, n])
+                .attr("left", left)
+                .attr("transpose", false)
+        };
+        assert!(call([4, 3], 2, [4, 5], true).call().is_ok());
+        refused(call([4, 3], 2, [5, 4], true), &["the length of what they multiply"]);
+        refused(call([4, 3], 2, [4, 5], false), &["the length of what they multiply"]);
+        refused(call([4, 1], 2, [4, 5], true), &["more reflectors than columns"]);
+        refused(call([2, 3], 3, [2, 5], true), &["more reflectors than rows"]);
+    }
+    for_each_scalar!(test);
+}
+
+#[test]
+fn triangles_on_a_side_where_they_do_not_fit() {
+    fn test<T: Target>() {
+        let wrong = Problem::<T>::random(Op::Trsm(TRIANGLE), 2, 3, 1).frame(&[], Memory::Shared);
+        let mut other = wrong;
+        other.attrs.retain(|(name, _)| name != "side");
+        refused(other.attr("side", b'L'), &["a has as many rows as b to the left"]);
     }
     for_each_scalar!(test);
 }

@@ -84,7 +84,7 @@ fn q_is_orthonormal_and_q_times_r_is_the_matrix() {
                 let r = Matrix::of(m, n, &packed);
                 let r = Matrix::from_fn(k, n, |i, j| if i <= j { r.at(i, j) } else { ZERO });
                 let reflectors =
-                    Problem { op: Op::Orgqr(k), m, n: k, a: vec![packed[..m * k].to_vec()], tau: vec![tau] };
+                    Problem { op: Op::Orgqr(k), m, n: k, a: vec![packed[..m * k].to_vec()], rest: vec![tau] };
                 let q = Matrix::of(m, k, &reflectors.call(&[], Memory::Shared, Pool::None).of::<T>(0, 0));
                 within(4.0, q.adjoint().times(&q).distance::<T>(&Matrix::identity(k)), (m, n));
                 within(2.0, q.times(&r).distance::<T>(&Matrix::of(m, n, &problem.a[i])), (m, n));

@@ -2,7 +2,9 @@
 
 use oxidax::testing::{CallFrame, Pool, Results};
 use oxidax::{Complex, Element};
-use oxidax_kernels::lapack::{Eigenvectors, Geqrf, OwnedWorkspace, SchurVectors, SvdJob, Uplo};
+use oxidax_kernels::lapack::{
+    Diag, Eigenvectors, Geqrf, OwnedWorkspace, SchurVectors, Side, SvdJob, Transpose, Triangle, Uplo,
+};
 
 use crate::sample::{Random, Sample};
 
@@ -35,6 +37,13 @@ pub enum Op {
     Geqrf,
     /// With so many reflectors.
     Orgqr(usize),
+    /// Multiplication by so many reflectors, from the left or not, transposed or not.
+    Ormqr(usize, bool, bool),
+    Geqp3,
+    Trsm(Triangle),
+    Gtsv,
+    /// `tridiagonal_solve_perturbed`, one target for every type.
+    Perturbed,
     Gesdd(SvdJob),
     Gesvd(SvdJob),
     Geev(Eigenvectors, Eigenvectors),
@@ -52,6 +61,12 @@ impl Op {
             Op::Geqrf => "geqrf",
             Op::Orgqr(_) if T::COMPLEX => "ungqr",
             Op::Orgqr(_) => "orgqr",
+            Op::Ormqr(..) if T::COMPLEX => "unmqr",
+            Op::Ormqr(..) => "ormqr",
+            Op::Geqp3 => "geqp3",
+            Op::Trsm(_) => "trsm",
+            Op::Gtsv => "gtsv",
+            Op::Perturbed => return "tridiagonal_solve_perturbed_ffi".to_owned(),
             Op::Gesdd(_) => "gesdd",
             Op::Gesvd(_) => "gesvd",
             Op::Geev(..) => "geev",
@@ -66,13 +81,20 @@ impl Op {
     }
 
     /// Every target, with one choice of its attributes, for square matrices.
-    pub fn all(n: usize) -> [Op; 11] {
+    pub fn all(n: usize) -> [Op; 17] {
         use Eigenvectors::Compute;
+        let triangle = Triangle { side: Side::Left, uplo: Uplo::Lower, transpose: Transpose::No, diag: Diag::NonUnit };
         [
             Op::Potrf(Uplo::Lower),
             Op::Getrf,
             Op::Geqrf,
             Op::Orgqr(n),
+            Op::Ormqr(n, true, true),
+            Op::Ormqr(n, false, false),
+            Op::Geqp3,
+            Op::Trsm(triangle),
+            Op::Gtsv,
+            Op::Perturbed,
             Op::Gesdd(SvdJob::Some),
             Op::Gesvd(SvdJob::Some),
             Op::Geev(Compute, Compute),
@@ -88,8 +110,8 @@ impl Op {
         match self {
             Op::Potrf(_) => Some(1),
             Op::Getrf => Some(2),
-            Op::Geqrf | Op::Orgqr(_) => None,
-            Op::Gesdd(_) | Op::Gesvd(_) => Some(4),
+            Op::Geqrf | Op::Orgqr(_) | Op::Ormqr(..) | Op::Geqp3 | Op::Trsm(_) | Op::Perturbed => None,
+            Op::Gtsv | Op::Gesdd(_) | Op::Gesvd(_) => Some(4),
             Op::Geev(..) => Some(if T::COMPLEX { 3 } else { 4 }),
             Op::Syevd(..) | Op::Gehrd => Some(2),
             Op::Gees(_) => Some(if T::COMPLEX { 4 } else { 5 }),
@@ -107,20 +129,22 @@ pub enum Memory {
     Apart,
 }
 
-/// Matrices of one shape for one target.
+/// Matrices of one shape for one target, and what else it is given with each: `tau` for `orgqr`; `tau` and the
+/// reflectors for `ormqr`; the triangular matrix for `trsm`; the diagonals, one after the other, for the tridiagonal ones.
 #[derive(Clone)]
 pub struct Problem<T: Target> {
     pub op: Op,
     pub m: usize,
     pub n: usize,
     pub a: Vec<Vec<T>>,
-    pub tau: Vec<Vec<T>>,
+    pub rest: Vec<Vec<T>>,
 }
 
 impl<T: Target> Problem<T> {
-    /// So many random matrices: positive definite for `potrf`, reflectors for `orgqr`, Hermitian for `syevd` and `sytrd`.
+    /// So many random matrices: positive definite for `potrf`, Hermitian for `syevd` and `sytrd`, reflectors for `orgqr`,
+    /// right-hand sides for systems.
     pub fn random(op: Op, m: usize, n: usize, count: usize) -> Self {
-        let mut problem = Problem { op, m, n, a: Vec::new(), tau: Vec::new() };
+        let mut problem = Problem { op, m, n, a: Vec::new(), rest: Vec::new() };
         for seed in 0..count {
             let mut random = Random::new(seed * 1000 + m * 31 + n + 1);
             let mut a = match op {
@@ -128,22 +152,37 @@ impl<T: Target> Problem<T> {
                 Op::Syevd(..) | Op::Sytrd(_) => random.hermitian(n),
                 _ => random.matrix(m, n),
             };
-            let mut tau = Vec::new();
-            if let Op::Orgqr(k) = op {
-                let geqrf = Geqrf::new(m, n).unwrap();
-                tau = vec![T::zero(); n];
-                geqrf.run(&mut a, &mut tau, OwnedWorkspace::new(geqrf.workspace()).lend());
-                tau.truncate(k);
-            }
+            let rest = match op {
+                Op::Orgqr(k) => {
+                    let mut tau = factorise(&mut a, m, n);
+                    tau.truncate(k);
+                    tau
+                }
+                Op::Ormqr(k, left, _) => {
+                    let order = if left { m } else { n };
+                    let mut reflectors = random.matrix(order, k);
+                    let mut tau = factorise(&mut reflectors, order, k);
+                    tau.extend(reflectors);
+                    tau
+                }
+                Op::Trsm(triangle) => {
+                    let order = triangle.order(m, n);
+                    let mut a = random.matrix::<T>(order, order);
+                    a.iter_mut().step_by(order + 1).for_each(|x| *x = *x + T::of(order as f64, 0.0));
+                    a
+                }
+                Op::Gtsv | Op::Perturbed => random.matrix(m, 3),
+                _ => Vec::new(),
+            };
             problem.a.push(a);
-            problem.tau.push(tau);
+            problem.rest.push(rest);
         }
         problem
     }
 
     /// The matrices of a range, alone.
     pub fn part(&self, range: std::ops::Range<usize>) -> Self {
-        Problem { a: self.a[range.clone()].to_vec(), tau: self.tau[range].to_vec(), ..*self }
+        Problem { a: self.a[range.clone()].to_vec(), rest: self.rest[range].to_vec(), ..*self }
     }
 
     pub fn frame(&self, batch: &[usize], memory: Memory) -> CallFrame {
@@ -152,6 +191,39 @@ impl<T: Target> Problem<T> {
         let dims = |core: &[usize]| batch.iter().chain(core).map(|&size| size as i64).collect::<Vec<_>>();
         let (a, shape) = (self.a.concat(), dims(&[m, n]));
         let frame = CallFrame::new(&self.op.target::<T>());
+        // Of what else is given with each matrix, so many elements.
+        let part = |from: usize, to: usize| self.rest.iter().flat_map(|rest| &rest[from..to]).copied().collect();
+        let inout = |frame: CallFrame, values: &[T], dims: &[i64]| match memory {
+            Memory::Shared => frame.inout(values, dims),
+            Memory::Apart => frame.arg(values, dims).result::<T>(dims),
+        };
+        match self.op {
+            Op::Ormqr(k, left, transpose) => {
+                let order = if left { m } else { n };
+                let (tau, reflectors): (Vec<T>, Vec<T>) = (part(0, k), part(k, k + order * k));
+                let frame = frame.arg(&reflectors, &dims(&[order, k])).arg(&tau, &dims(&[k]));
+                return inout(frame, &a, &shape).attr("left", left).attr("transpose", transpose);
+            }
+            Op::Trsm(Triangle { side, uplo, transpose, diag }) => {
+                let order = if side == Side::Left { m } else { n };
+                let frame = frame.arg::<T>(&part(0, order * order), &dims(&[order, order]));
+                return inout(frame, &a, &shape)
+                    .attr("side", side as u8)
+                    .attr("uplo", uplo as u8)
+                    .attr("trans_x", transpose as u8)
+                    .attr("diag", diag as u8);
+            }
+            Op::Gtsv | Op::Perturbed => {
+                let diagonals: [Vec<T>; 3] = std::array::from_fn(|i| part(i * m, (i + 1) * m));
+                if self.op == Op::Perturbed {
+                    let frame = diagonals.iter().fold(frame, |frame, diagonal| frame.arg(diagonal, &dims(&[m])));
+                    return frame.arg(&a, &shape).result::<T>(&shape);
+                }
+                let frame = diagonals.iter().fold(frame, |frame, diagonal| inout(frame, diagonal, &dims(&[m])));
+                return inout(frame, &a, &shape).result::<i32>(&dims(&[]));
+            }
+            _ => {}
+        }
         if let Op::Geev(left, right) = self.op {
             let mut frame = frame.arg(&a, &shape);
             for _ in 0..if T::COMPLEX { 1 } else { 2 } {
@@ -164,15 +236,20 @@ impl<T: Target> Problem<T> {
                 .attr("compute_left", left as u8)
                 .attr("compute_right", right as u8);
         }
-        let frame = match memory {
-            Memory::Shared => frame.inout(&a, &shape),
-            Memory::Apart => frame.arg(&a, &shape).result::<T>(&shape),
-        };
+        let frame = inout(frame, &a, &shape);
         match self.op {
             Op::Potrf(uplo) => frame.result::<i32>(&dims(&[])).attr("uplo", uplo as u8),
             Op::Getrf => frame.result::<i32>(&dims(&[k])).result::<i32>(&dims(&[])),
             Op::Geqrf => frame.result::<T>(&dims(&[k])),
-            Op::Orgqr(k) => frame.arg(&self.tau.concat(), &dims(&[k])),
+            Op::Orgqr(k) => frame.arg(&self.rest.concat(), &dims(&[k])),
+            Op::Geqp3 => {
+                let pivots = vec![0i32; n * self.a.len()];
+                match memory {
+                    Memory::Shared => frame.inout(&pivots, &dims(&[n])),
+                    Memory::Apart => frame.arg(&pivots, &dims(&[n])).result::<i32>(&dims(&[n])),
+                }
+                .result::<T>(&dims(&[k]))
+            }
             Op::Gesdd(job) | Op::Gesvd(job) => {
                 let (columns, rows) = if job == SvdJob::All { (m, n) } else { (k, k) };
                 frame
@@ -182,7 +259,6 @@ impl<T: Target> Problem<T> {
                     .result::<i32>(&dims(&[]))
                     .attr("mode", job as u8)
             }
-            Op::Geev(..) => unreachable!("returned above"),
             Op::Syevd(job, uplo) => frame
                 .result::<T::RealPart>(&dims(&[n]))
                 .result::<i32>(&dims(&[]))
@@ -207,6 +283,7 @@ impl<T: Target> Problem<T> {
                 .result::<T>(&dims(&[n.max(1) - 1]))
                 .result::<i32>(&dims(&[]))
                 .attr("uplo", uplo as u8),
+            Op::Ormqr(..) | Op::Trsm(_) | Op::Gtsv | Op::Perturbed | Op::Geev(..) => unreachable!("returned above"),
         }
     }
 
@@ -221,6 +298,13 @@ impl<T: Target> Problem<T> {
         }
         Outcome { results, count, batch: self.a.len() }
     }
+}
+
+/// Makes reflectors of a matrix; returns their factors.
+fn factorise<T: Target>(a: &mut [T], m: usize, n: usize) -> Vec<T> {
+    let (geqrf, mut tau) = (Geqrf::new(m, n).unwrap(), vec![T::zero(); m.min(n)]);
+    geqrf.run(a, &mut tau, OwnedWorkspace::new(geqrf.workspace()).lend());
+    tau
 }
 
 /// The results of a batch.

@@ -2,8 +2,8 @@
 
 use oxidax::{Complex, Error, ErrorCode};
 use oxidax_kernels::lapack::{
-    Eigenvectors, Gees, Geev, Gehrd, Geqrf, Gesdd, Gesvd, Getrf, Orgqr, Potrf, SchurVectors, SvdJob, Syevd, Sytrd,
-    Transpose, Trtrs, Uplo,
+    Diag, Eigenvectors, Gees, Geev, Gehrd, Geqp3, Geqrf, Gesdd, Gesvd, Getrf, Gtsv, Orgqr, Ormqr, Potrf, SchurVectors,
+    Side, SvdJob, Syevd, Sytrd, Transpose, Triangle, Trsm, Trtrs, Uplo,
 };
 
 #[track_caller]
@@ -22,6 +22,13 @@ fn a_size_that_does_not_fit_is_named() {
     refused(Orgqr::<f64>::new(n, 1, 1), "orgqr: m = 2147483648");
     refused(Gesdd::<f64>::new(SvdJob::None, n, 1), "gesdd: m = 2147483648");
     refused(Geev::<f64>::new(Eigenvectors::Skip, Eigenvectors::Skip, n), "geev: n = 2147483648");
+    refused(Geqp3::<f64>::new(1, n), "geqp3: n = 2147483648");
+    refused(Geqp3::<f64>::new(1, n / 2), "geqp3: its workspace, 3 * n + 1 = 3221225473");
+    refused(Gtsv::<f64>::new(n, 1), "gtsv: n = 2147483648");
+    refused(Gtsv::<f32>::new(1, n), "gtsv: k = 2147483648");
+    refused(Ormqr::<f64>::new(Side::Right, false, [n, 1], 1), "ormqr: m = 2147483648");
+    let triangle = Triangle { side: Side::Left, uplo: Uplo::Upper, transpose: Transpose::No, diag: Diag::Unit };
+    refused(Trsm::<f64>::new(triangle, n, 1), "trsm: m = 2147483648");
     refused(Trtrs::<f64>::new(Uplo::Lower, Transpose::No, n), "trtrs: n = 2147483648");
     refused(Syevd::<f32>::new(Eigenvectors::Skip, Uplo::Lower, n), "syevd: n = 2147483648");
     refused(Gees::<f32>::new(SchurVectors::Skip, n), "gees: n = 2147483648");
@@ -75,4 +82,6 @@ fn impossible_ranges_of_a_hessenberg_form_are_refused() {
 fn impossible_shapes_of_q_are_refused() {
     refused(Orgqr::<f32>::new(2, 3, 2), "orgqr: 3 columns of length 2 cannot be orthonormal");
     refused(Orgqr::<Complex<f32>>::new(3, 2, 3), "ungqr: 3 reflectors are more than the 2 columns");
+    refused(Ormqr::<f32>::new(Side::Left, true, [2, 9], 3), "ormqr: 3 reflectors are more than the 2 rows of q");
+    refused(Ormqr::<Complex<f64>>::new(Side::Right, true, [9, 2], 3), "unmqr: 3 reflectors are more than the 2");
 }

@@ -1,10 +1,11 @@
 //! The small kernels against LAPACK, and against themselves in other batches.
 
 use num_traits::Float;
-use oxidax_kernels::lapack::{Getrf, Int, Potrf, Uplo};
+use oxidax_kernels::lapack::{Diag, Getrf, Int, Potrf, Transpose, Trsm, Uplo};
 use oxidax_kernels::small::{self, Instructions, LARGEST, Small};
 
 use crate::sample::{Matrix, Random, Sample, bits, within};
+use crate::systems::{product, triangles, triangular};
 
 /// Up to two vectors of lanes, and every rest.
 const BATCHES: [usize; 9] = [0, 1, 2, 3, 5, 8, 16, 17, 37];
@@ -152,6 +153,90 @@ fn lu_of_unusual_matrices_does_not_depend_on_the_batch() {
                 assert!(alone_pivots.iter().enumerate().all(|(i, p)| (i as Int + 1..=n as Int).contains(p)));
                 if x % 7 == 1 {
                     assert_eq!(info[x], 1);
+                }
+            }
+        }
+    }
+    for on in Instructions::all() {
+        test::<f32>(on);
+        test::<f64>(on);
+    }
+}
+
+/// Right-hand sides, and so many unknowns.
+const SYSTEMS: [(usize, usize); 11] =
+    [(0, 3), (3, 0), (1, 1), (4, 4), (4, 1), (8, 8), (5, 13), (16, 16), (31, 2), (2, 31), (LARGEST, LARGEST)];
+
+#[test]
+fn triangular_systems_of_a_batch_are_solved_from_what_is_read() {
+    fn test<T: Sample<RealPart = T> + Small>(on: Instructions) {
+        for ((m, n), triangle) in SYSTEMS.into_iter().flat_map(|shape| triangles().into_iter().map(move |t| (shape, t)))
+        {
+            let (order, outside) = (triangle.order(m, n), <T as oxidax_kernels::lapack::Lapack>::NAN);
+            let a = batch_of(37, |seed| triangular(triangle, order, seed + 1, outside));
+            let b = batch_of(37, |seed| Random::new(seed + 99).matrix::<T>(m, n));
+            let mut whole = b.clone();
+            small::trsm(on, triangle, m, n, &a, &mut whole);
+            let lapack = Trsm::new(triangle, m, n).unwrap();
+            let systems = a.chunks_exact((order * order).max(1)).zip(b.chunks_exact((m * n).max(1)));
+            for ((a, b), x) in systems.zip(whole.chunks_exact((m * n).max(1))) {
+                let found = product(triangle, m, n, a, x);
+                within(2.0, found.distance::<T>(&Matrix::of(m, n, b)), (triangle, m, n));
+                let mut expected = b.to_vec();
+                lapack.run(a, &mut expected);
+                within(4.0, Matrix::of(m, n, x).distance::<T>(&Matrix::of(m, n, &expected)), (triangle, m, n));
+            }
+            for count in BATCHES {
+                let mut part = b[..count * m * n].to_vec();
+                small::trsm(on, triangle, m, n, &a[..count * order * order], &mut part);
+                assert!(bits(&part) == bits(&whole[..count * m * n]), "{triangle:?} {m} x {n}: a batch of {count}");
+            }
+        }
+    }
+    for on in Instructions::all() {
+        test::<f32>(on);
+        test::<f64>(on);
+    }
+}
+
+#[test]
+fn triangular_systems_have_the_same_bits_alone_whatever_they_hold() {
+    fn test<T: Sample<RealPart = T> + Small>(on: Instructions) {
+        for (m, n) in SYSTEMS.into_iter().filter(|(m, n)| m * n > 0) {
+            for triangle in triangles().into_iter().filter(|t| t.transpose == Transpose::No && t.diag == Diag::NonUnit)
+            {
+                let order = triangle.order(m, n);
+                let matrix = |seed: usize| {
+                    let mut a = triangular(triangle, order, seed, T::zero());
+                    let at = seed % order * (order + 1);
+                    match seed % 6 {
+                        1 => a[at] = T::zero(),
+                        2 => a[at] = <T as Float>::nan(),
+                        3 => a[at] = <T as Float>::infinity(),
+                        _ => {}
+                    }
+                    a
+                };
+                let right = |seed: usize| {
+                    let mut b = Random::new(seed).matrix::<T>(m, n);
+                    if seed % 5 == 2 {
+                        b.fill(T::zero());
+                    }
+                    b
+                };
+                let (a, mut whole) = (batch_of(37, matrix), batch_of(37, right));
+                small::trsm(on, triangle, m, n, &a, &mut whole);
+                for x in 0..37 {
+                    let mut alone = right(x);
+                    small::trsm(on, triangle, m, n, &matrix(x), &mut alone);
+                    let part = &whole[x * m * n..][..m * n];
+                    assert!(bits(&alone) == bits(part), "{triangle:?} {m} x {n}: system {x}");
+                    if matches!(x % 6, 0 | 3..) {
+                        assert!(part.iter().all(|x| Float::is_finite(*x)), "{triangle:?} {m} x {n}: system {x}");
+                    }
+                    if x % 6 == 2 && x % 5 != 2 {
+                        assert!(part.iter().any(|x| x.is_nan()), "{triangle:?} {m} x {n}: system {x}");
+                    }
                 }
             }
         }

@@ -3,10 +3,13 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-use oxidax_kernels::lapack::{Geqrf, Getrf, Int, Orgqr, OwnedWorkspace, Potrf, SchurVectors, SvdJob, Uplo};
+use oxidax_kernels::lapack::{
+    Geqp3, Geqrf, Getrf, Gtsv, Int, Orgqr, Ormqr, OwnedWorkspace, Potrf, SchurVectors, Side, SvdJob, Trsm, Uplo,
+};
 
 use crate::iterative::{SIDES, eig, svd};
 use crate::sample::{Random, Sample, bits};
+use crate::systems::triangles;
 use crate::{for_each_scalar, hermitian, schur};
 
 type Bits = Vec<[u64; 2]>;
@@ -26,6 +29,28 @@ fn run_everything<T: Sample<ComplexOf: Sample, RealPart: Sample>>(n: usize, seed
     let (mut q, mut tau) = (shifted(&a), vec![T::zero(); n]);
     let geqrf = Geqrf::new(n, n).unwrap();
     geqrf.run(&mut q[offset..], &mut tau, OwnedWorkspace::new(geqrf.workspace()).lend());
+    let mut products = Vec::new();
+    for side in [Side::Left, Side::Right] {
+        let ormqr = Ormqr::new(side, true, [n, n], n).unwrap();
+        let mut c = shifted(&a);
+        ormqr.run(&q[offset..], &tau, &mut c[offset..], OwnedWorkspace::new(ormqr.workspace()).lend());
+        products.push(bits(&c[offset..]));
+    }
+    let mut solutions = Vec::new();
+    for (triangle, sides) in triangles().into_iter().flat_map(|triangle| [(triangle, 1), (triangle, n)]) {
+        let mut x = shifted(&a[..n * sides]);
+        let [rows, columns] = if triangle.side == Side::Left { [n, sides] } else { [sides, n] };
+        Trsm::new(triangle, rows, columns).unwrap().run(&cholesky[offset..], &mut x[offset..]);
+        solutions.push(bits(&x[offset..]));
+    }
+    let [mut dl, mut d, mut du] = [(); 3].map(|()| shifted(&a[..n]));
+    let mut x = shifted(&a);
+    Gtsv::new(n, n).unwrap().run(&mut dl[offset..], &mut d[offset..], &mut du[offset..], &mut x[offset..]);
+    solutions.push(bits(&x[offset..]));
+    let (mut pivoted, mut order, mut factors) = (shifted(&a), vec![0; n], vec![T::zero(); n]);
+    let geqp3 = Geqp3::new(n, n).unwrap();
+    geqp3.run(&mut pivoted[offset..], &mut order, &mut factors, OwnedWorkspace::new(geqp3.workspace()).lend());
+    pivots.extend(order);
     let orgqr = Orgqr::new(n, n, n).unwrap();
     orgqr.run(&mut q[offset..], &tau, OwnedWorkspace::new(orgqr.workspace()).lend());
     let svd = svd(true, SvdJob::Some, n, n, &shifted(&a)[offset..]);
@@ -37,10 +62,17 @@ fn run_everything<T: Sample<ComplexOf: Sample, RealPart: Sample>>(n: usize, seed
     let condensed = [&vectors, &tridiagonal, &hessenberg, &schur.t, &schur.vs].map(|x| bits(x));
     let real = [&values, &diagonals[0], &diagonals[1]].map(|x| bits(x));
     let pivots = pivots.iter().map(|&pivot| [pivot as u64, 0]).collect();
-    let direct = [&cholesky, &lu, &q].map(|x| bits(&x[offset..]));
+    let direct = [&cholesky, &lu, &q, &pivoted].map(|x| bits(&x[offset..]));
     let iterative = [bits(&svd.u), bits(&svd.vt), bits(&eig.vl), bits(&eig.vr)];
-    let all = [pivots, bits(&tau), bits(&eig.w)].into_iter().chain(direct).chain(iterative);
-    all.chain(condensed).chain(real).collect()
+    [pivots, bits(&tau), bits(&eig.w)]
+        .into_iter()
+        .chain(direct)
+        .chain(iterative)
+        .chain(condensed)
+        .chain(real)
+        .chain(products)
+        .chain(solutions)
+        .collect()
 }
 
 #[test]

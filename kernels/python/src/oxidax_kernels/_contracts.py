@@ -9,27 +9,39 @@ from collections.abc import Iterable
 JAXLIBS = ((0, 5, 3), (0, 13))
 
 # Of the routines that do not have all four.
-_TYPES = {"orgqr": "sd", "ungqr": "cz", "syevd": "sd", "heevd": "cz", "sytrd": "sd", "hetrd": "cz"}
+_TYPES = {
+    "orgqr": "sd", "ungqr": "cz", "ormqr": "sd", "unmqr": "cz",
+    "syevd": "sd", "heevd": "cz", "sytrd": "sd", "hetrd": "cz",
+}  # fmt: skip
 
 #: An operation's routines, as LAPACK names them without the type.
 OPERATIONS = {
     "cholesky": ("potrf",),
     "lu": ("getrf",),
-    "qr": ("geqrf", "orgqr", "ungqr"),
+    "qr": ("geqrf", "geqp3", "orgqr", "ungqr", "ormqr", "unmqr"),
     "svd": ("gesdd", "gesvd"),
     "eig": ("geev",),
     "eigh": ("syevd", "heevd"),
     "schur": ("gees",),
     "hessenberg": ("gehrd",),
     "tridiagonal": ("sytrd", "hetrd"),
+    "triangular_solve": ("trsm",),
+    "tridiagonal_solve": ("gtsv", "tridiagonal_solve_perturbed"),
     "sparse": ("cpu_csr_sparse_dense",),
 }
 
 #: Routines whose target serves every type, and is called after them.
-_UNTYPED = ("cpu_csr_sparse_dense",)
+_UNTYPED = ("tridiagonal_solve_perturbed", "cpu_csr_sparse_dense")
 
-#: The jaxlib from which on a routine's contract is ours, where that is not the first: before, it did not exist.
-_SINCE = {"cpu_csr_sparse_dense": (0, 6, 2)}
+#: The jaxlib from which on a routine's contract is ours, where that is not the first. Before, `trsm` was also called
+#: with a factor, by programs that JAX exported, and the others did not exist.
+_SINCE = {
+    "cpu_csr_sparse_dense": (0, 6, 2),
+    "trsm": (0, 8),
+    "ormqr": (0, 10),
+    "unmqr": (0, 10),
+    "tridiagonal_solve_perturbed": (0, 10),
+}
 
 
 def _named() -> dict[str, frozenset[str]]:

@@ -1,4 +1,4 @@
-"""Hands SciPy's LAPACK routines to the kernels, which use their threads for large matrices."""
+"""Hands SciPy's LAPACK and BLAS routines to the kernels, which use their threads for large matrices."""
 
 from __future__ import annotations
 
@@ -21,13 +21,14 @@ def hand_over() -> str | None:
         None where SciPy serves large matrices from now on, else why not; the kernels then use their own OpenBLAS.
     """
     try:
-        from scipy.linalg import cython_lapack
+        from scipy.linalg import cython_blas, cython_lapack
     except ImportError as error:
         return f"SciPy cannot be imported ({error})"
     # SciPy says the size, in bytes, where it may be another than 4: from 1.18 on.
     size = getattr(cython_lapack, "_blas_int_size", lambda: 4)()
-    routines = getattr(cython_lapack, "__pyx_capi__", None)
-    if routines is None:
+    try:
+        routines = cython_blas.__pyx_capi__ | cython_lapack.__pyx_capi__
+    except AttributeError:
         return "SciPy does not say where its routines are"
     capsules = [(name.encode(), capsule) for name, capsule in routines.items()]
     named = (_NamedRoutine * len(capsules))(*((name, address(capsule)) for name, capsule in capsules))
