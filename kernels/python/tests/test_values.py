@@ -209,7 +209,7 @@ def test_tridiagonal_solve(dtype):
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_tridiagonal_solve_swaps_rows(dtype):
-    (dl, d, du), matrix = tridiagonal((7,), dtype)
+    (dl, d, du), matrix = tridiagonal_system((7,), dtype)
     dl[1:] *= 100
     matrix = matrix + 99 * np.tril(matrix, -1)
     b = random((7, 2), dtype)
