@@ -14,6 +14,9 @@ use crate::vectors::vectorised;
 /// The products that a thread computes at a time: some microseconds of work.
 const PART: usize = 1 << 14;
 
+/// The columns of a product that are summed in registers.
+const BLOCK: usize = 16;
+
 /// An integer that says a place.
 pub trait Index: Element + ToPrimitive + Display {}
 
@@ -130,9 +133,22 @@ impl<'f, I: Index> Csr<'f, I> {
                 match out {
                     [out] => *out = *out + self.dot(self.row(i), data, rhs)?,
                     _ => {
+                        let (blocks, rest) = out.as_chunks_mut::<BLOCK>();
+                        let mut first = 0;
+                        for out in blocks {
+                            let mut sums = *out;
+                            for entry in self.row(i) {
+                                let row = &rhs[self.column(entry)? * width + first..][..BLOCK];
+                                for (sum, &x) in sums.iter_mut().zip(row) {
+                                    *sum = sum.plus(data[entry], x);
+                                }
+                            }
+                            *out = sums;
+                            first += BLOCK;
+                        }
                         for entry in self.row(i) {
-                            let row = &rhs[self.column(entry)? * width..][..width];
-                            for (out, &x) in out.iter_mut().zip(row) {
+                            let row = &rhs[self.column(entry)? * width + first..][..rest.len()];
+                            for (out, &x) in rest.iter_mut().zip(row) {
                                 *out = out.plus(data[entry], x);
                             }
                         }

@@ -5,7 +5,7 @@ use oxidax::testing::{CallFrame, Pool};
 use oxidax::{Complex, Element, ErrorCode};
 
 use crate::for_each_scalar;
-use crate::sample::Random;
+use crate::sample::{Random, bits};
 use crate::targets::Target;
 
 /// The places of a matrix of `rows x columns`: an empty row, a full one, some entries elsewhere, and padding.
@@ -67,6 +67,59 @@ fn every_batch_and_pool_gives_the_bits_of_a_matrix_alone() {
                     for (result, elements) in call(name, 0..4, batch, pool).iter().enumerate() {
                         for (i, bytes) in elements.iter().enumerate() {
                             assert!(*bytes == alone[i][result][0], "{name} {m} {n} {k}: {i} in {batch:?}");
+                        }
+                    }
+                }
+            }
+        }
+    }
+    for_each_scalar!(test);
+}
+
+#[test]
+fn systems_are_solved_alike_whatever_the_batch() {
+    fn test<T: Target>() {
+        for (n, reorder) in [(1, 1), (4, 0), (30, 1)] {
+            // Three entries in each row, one of them on the diagonal.
+            let (mut indices, mut indptr) = (Vec::new(), vec![0i64]);
+            for i in 0..n as i64 {
+                indices.extend([(i * 7 + 1) % n as i64, i, (i + 1) % n as i64]);
+                indptr.push(indices.len() as i64);
+            }
+            let nnz = indices.len();
+            let mut data: Vec<T> = Random::new(n).matrix(nnz, 4);
+            data.iter_mut().skip(1).step_by(3).for_each(|x| *x = *x + T::of(5.0, 0.0));
+            let b: Vec<T> = Random::new(n + 1).matrix(n, 4);
+            let call = |name: &str, elements: std::ops::Range<usize>, batch: &[i64], pool| {
+                let dims = |core: usize| batch.iter().copied().chain([core as i64]).collect::<Vec<_>>();
+                let part = |all: &[T], len: usize| all[elements.start * len..elements.end * len].to_vec();
+                let frame = CallFrame::new(&format!("oxidax_kernels.{name}"))
+                    .arg(&part(&data, nnz), &dims(nnz))
+                    .arg(&indices, &[nnz as i64])
+                    .arg(&indptr, &[n as i64 + 1])
+                    .arg(&part(&b, n), &dims(n));
+                let frame = match name {
+                    "spsolve_jvp" => frame.arg(&part(&data, nnz), &dims(nnz)).arg(&part(&b, n), &dims(n)),
+                    "spsolve_bwd" => frame.arg(&part(&b, n), &dims(n)).result::<T>(&dims(nnz)),
+                    _ => frame,
+                };
+                let frame = frame.result::<T>(&dims(n)).attr("reorder", reorder);
+                let count = frame.rets.len();
+                let results = frame.pool(pool).call().unwrap_or_else(|error| panic!("{error}"));
+                let all = (0..count).map(|k| {
+                    assert!(results.written(k).iter().all(|&written| written), "{name}: result {k}");
+                    let found = results.get::<T>(k);
+                    assert!(found.iter().all(|x| x.is_finite()), "{name} {n}");
+                    found.chunks(found.len() / elements.len()).map(bits).collect::<Vec<_>>()
+                });
+                all.collect::<Vec<_>>()
+            };
+            for name in ["spsolve", "spsolve_jvp", "spsolve_bwd"] {
+                let alone: Vec<_> = (0..4).map(|i| call(name, i..i + 1, &[], Pool::None)).collect();
+                for (batch, pool) in [(&[4][..], Pool::None), (&[2, 2], Pool::Threads(2)), (&[4, 1], Pool::Busy(3))] {
+                    for (result, elements) in call(name, 0..4, batch, pool).iter().enumerate() {
+                        for (i, found) in elements.iter().enumerate() {
+                            assert!(*found == alone[i][result][0], "{name} {n}: {i} in {batch:?}");
                         }
                     }
                 }
