@@ -24,7 +24,7 @@ import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-FILES = ("linalg_test.py", "svd_test.py", "export_back_compat_test.py")
+FILES = ("linalg_test.py", "eigh_test.py", "svd_test.py", "export_back_compat_test.py")
 
 
 def main() -> int:

@@ -68,7 +68,7 @@ impl<T: Lapack> Gees<T> {
     /// How much work memory this shape takes: LAPACK's, and for complex types a copy of the matrix.
     pub fn workspace(&self) -> Lengths {
         let n = len(self.n);
-        Lengths { work: len(self.lwork) + room::<T>(n), real: if T::COMPLEX { n } else { 0 }, int: 0 }
+        Lengths { work: len(self.lwork) + room::<T>(n, n), real: if T::COMPLEX { n } else { 0 }, int: 0 }
     }
 
     /// Decomposes `a`. The two parts of `w` are the real and the imaginary parts of the eigenvalues of a real matrix; for a

@@ -65,7 +65,7 @@ impl<T: Lapack> Gehrd<T> {
 
     /// How much work memory this shape takes: LAPACK's, and for complex types a copy of the matrix.
     pub fn workspace(&self) -> Lengths {
-        Lengths { work: len(self.lwork) + room::<T>(len(self.n)), ..Lengths::default() }
+        Lengths { work: len(self.lwork) + room::<T>(len(self.n), len(self.n)), ..Lengths::default() }
     }
 
     /// Reduces `a`; `tau` has `n - 1` elements, of which those outside of `low` to `high` are zeros.

@@ -7,7 +7,7 @@ use super::gesvd::{Gesvd, NOT_FINITE, SvdResults, SvdShape};
 use super::library::Library;
 use super::routines::{Int, Kind, Routines};
 use super::scalar::{Lapack, all_finite};
-use super::sizes::{ASK, BEYOND, Sizes, answered, leading, len, remembered};
+use super::sizes::{ASK, Sizes, answered, leading, len, remembered};
 use super::workspace::{Lengths, Workspace};
 
 /// `a = u diag(s) vt`, for `a` of `m x n`.
@@ -85,12 +85,12 @@ impl<T: Lapack> Gesdd<T> {
         }
     }
 
-    /// Of `work`, what comes before the copy of the matrix.
+    /// Of `work`, what comes before the memory for the matrix and `vt`.
     fn scratch(&self) -> usize {
         len(self.lwork).max(Gesvd::least(self.routines, self.shape).lwork())
     }
 
-    /// How much work memory this shape takes: LAPACK's, and a copy of the matrix, which LAPACK destroys.
+    /// How much work memory this shape takes: LAPACK's, and that in which the matrix and `vt` have room.
     pub fn workspace(&self) -> Lengths {
         let (m, n, k) = (len(self.shape.m), len(self.shape.n), len(self.shape.k()));
         if k == 0 {
@@ -101,7 +101,7 @@ impl<T: Lapack> Gesdd<T> {
             (true, SvdJob::None) => 7 * k,
             (true, _) => (5 * k * k + 5 * k).max(2 * m.max(n) * k + 2 * k * k + k),
         };
-        Lengths { work: self.scratch() + m * (n + BEYOND), real, int: 8 * k }
+        Lengths { work: self.scratch() + self.shape.room::<T>().iter().sum::<usize>(), real, int: 8 * k }
     }
 
     /// Decomposes `a`; `s` has `min(m, n)` elements, in descending order. info > 0: neither algorithm converged.
@@ -125,15 +125,15 @@ impl<T: Lapack> Gesdd<T> {
 
     fn attempt(&self, results: &mut SvdResults<'_, T>, workspace: Workspace<'_, T>) -> Int {
         let Workspace { work, real, int } = workspace;
-        let (work, copy) = work.split_at_mut(self.scratch());
-        let copy = &mut copy[..results.a.len()];
-        copy.copy_from_slice(results.a);
-        let info = self.call(self.lwork, results.on(copy), Workspace { work, real, int });
+        let (work, memory) = work.split_at_mut(self.scratch());
+        let info = results.lend(self.shape, memory, |results| {
+            self.call(self.lwork, results, Workspace { work: &mut *work, real: &mut *real, int: &mut *int })
+        });
         if info <= 0 {
             return info;
         }
-        copy.copy_from_slice(results.a);
-        Gesvd::least(self.routines, self.shape).retry(results.on(copy), Workspace { work, real, int })
+        let gesvd = Gesvd::least(self.routines, self.shape);
+        results.lend(self.shape, memory, |results| gesvd.retry(results, Workspace { work, real, int }))
     }
 
     /// Calls LAPACK, or asks it with `lwork` of [`ASK`].

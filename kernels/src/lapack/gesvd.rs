@@ -4,6 +4,7 @@ use oxidax::Error;
 
 use super::flags::{Letter, SvdJob};
 use super::library::Library;
+use super::room::{room, with_room};
 use super::routines::{Int, Kind, Routines};
 use super::scalar::{Lapack, all_finite, fill_identity};
 use super::sizes::{ASK, BEYOND, Sizes, answered, leading, len, remembered};
@@ -59,6 +60,13 @@ impl SvdShape {
         if self.job == SvdJob::All { self.n } else { self.k() }
     }
 
+    /// The lengths of the work memory that [`SvdResults::lend`] takes: for a copy of the matrix, and for `vt`.
+    pub(super) fn room<T: Lapack>(self) -> [usize; 2] {
+        let (m, n) = (len(self.m), len(self.n));
+        let vt = if self.job == SvdJob::None { 0 } else { room::<T>(len(self.rows()), n) };
+        [m * (n + BEYOND), vt]
+    }
+
     /// Whether LAPACK has anything to do; if not, the results are written here.
     pub(super) fn is_empty<T: Lapack>(self, results: &mut SvdResults<'_, T>) -> bool {
         if self.k() > 0 {
@@ -92,9 +100,22 @@ impl<T: Lapack> SvdResults<'_, T> {
         SvdResults { a: &mut [], s: &mut [], u: &mut [], vt: &mut [] }
     }
 
-    /// The same results, for a copy of the matrix.
-    pub(super) fn on<'a>(&'a mut self, copy: &'a mut [T]) -> SvdResults<'a, T> {
-        SvdResults { a: copy, s: self.s, u: self.u, vt: self.vt }
+    /// Calls LAPACK on a copy of the matrix, which it destroys, and for complex types on a `vt` with room behind it: both in
+    /// `memory`, as long as [`SvdShape::room`] says together.
+    pub(super) fn lend(
+        &mut self,
+        shape: SvdShape,
+        memory: &mut [T],
+        call: impl FnOnce(SvdResults<'_, T>) -> Int,
+    ) -> Int {
+        let SvdResults { a, s, u, vt } = self;
+        let (copy, memory) = memory.split_at_mut(shape.room::<T>()[0]);
+        let copy = &mut copy[..a.len()];
+        copy.copy_from_slice(a);
+        if shape.job == SvdJob::None {
+            return call(SvdResults { a: copy, s, u, vt });
+        }
+        with_room(vt, memory, |vt| call(SvdResults { a: copy, s, u, vt }))
     }
 
     /// Panics unless each has its length. Without vectors, `u` and `vt` may have any: LAPACK does not see them.
@@ -183,13 +204,13 @@ impl<T: Lapack> Gesvd<T> {
         len(self.lwork)
     }
 
-    /// How much work memory this shape takes: LAPACK's, and a copy of the matrix, which LAPACK destroys.
+    /// How much work memory this shape takes: LAPACK's, and that in which the matrix and `vt` have room.
     pub fn workspace(&self) -> Lengths {
         if self.shape.k() == 0 {
             return Lengths::default();
         }
         let real = if T::COMPLEX { 5 * len(self.shape.k()) } else { 0 };
-        Lengths { work: self.lwork() + len(self.shape.m) * (len(self.shape.n) + BEYOND), real, int: 0 }
+        Lengths { work: self.lwork() + self.shape.room::<T>().iter().sum::<usize>(), real, int: 0 }
     }
 
     /// Decomposes `a`; `s` has `min(m, n)` elements, in descending order. info > 0: that many values did not converge.
@@ -213,10 +234,8 @@ impl<T: Lapack> Gesvd<T> {
 
     fn attempt(&self, results: &mut SvdResults<'_, T>, workspace: Workspace<'_, T>) -> Int {
         let Workspace { work, real, int } = workspace;
-        let (work, copy) = work.split_at_mut(self.lwork());
-        let copy = &mut copy[..results.a.len()];
-        copy.copy_from_slice(results.a);
-        self.call(self.lwork, results.on(copy), Workspace { work, real, int })
+        let (work, memory) = work.split_at_mut(self.lwork());
+        results.lend(self.shape, memory, |results| self.call(self.lwork, results, Workspace { work, real, int }))
     }
 
     /// The second attempt of `gesdd`, over results and memory whose lengths that has checked.

@@ -5,9 +5,9 @@ use super::routines::Int;
 use super::scalar::Lapack;
 use super::sizes::BEYOND;
 
-/// The length of the memory in which an `n x n` matrix has room behind it, of a type that needs it.
-pub(super) fn room<T: Lapack>(n: usize) -> usize {
-    if T::COMPLEX { n * (n + BEYOND) } else { 0 }
+/// The length of the memory in which an `m x n` matrix has room behind it, of a type that needs it.
+pub(super) fn room<T: Lapack>(m: usize, n: usize) -> usize {
+    if T::COMPLEX { m * (n + BEYOND) } else { 0 }
 }
 
 /// Calls LAPACK on `a` itself, or on a copy in `memory`, as long as [`room`] says, and copies the results back.

@@ -102,7 +102,11 @@ impl<T: Lapack> Syevd<T> {
     /// How much work memory this shape takes: LAPACK's, and for complex types a copy of the matrix.
     pub fn workspace(&self) -> Lengths {
         let [real, int] = self.others().map(len);
-        Lengths { work: len(self.lwork) + room::<T>(len(self.n)), real: if T::COMPLEX { real } else { 0 }, int }
+        Lengths {
+            work: len(self.lwork) + room::<T>(len(self.n), len(self.n)),
+            real: if T::COMPLEX { real } else { 0 },
+            int,
+        }
     }
 
     /// Decomposes `a`; `w` has `n` elements, in ascending order. info > 0: the algorithm did not converge.

@@ -67,7 +67,7 @@ impl<T: Lapack> Sytrd<T> {
 
     /// How much work memory this shape takes: LAPACK's, and for complex types a copy of the matrix.
     pub fn workspace(&self) -> Lengths {
-        Lengths { work: len(self.lwork) + room::<T>(len(self.n)), ..Lengths::default() }
+        Lengths { work: len(self.lwork) + room::<T>(len(self.n), len(self.n)), ..Lengths::default() }
     }
 
     /// Reduces `a`; `d` has `n` elements, `e` and `tau` have `n - 1`.
