@@ -167,7 +167,7 @@ def test_pivoted_qr_of_what_is_not_finite(dtype, bad):
     a, where = batch_with(bad, dtype)
     clean = np.where(where[:, None, None], np.eye(5, dtype=dtype), a)
     q, r, p = jax.lax.linalg.qr(a, pivoting=True)
-    assert np.isnan(q[where]).all()
+    assert np.isnan(q[where]).any((-2, -1)).all()
     assert np.isnan(r[where][..., *np.triu_indices(5)]).all()
     np.testing.assert_array_equal(p[where], np.tile(np.arange(5), (2, 1)))
     for x, y in zip((q, r, p), jax.lax.linalg.qr(clean, pivoting=True), strict=True):

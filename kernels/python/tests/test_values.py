@@ -157,22 +157,23 @@ def test_triangular_solve(dtype, left_side):
         m, n = shape[-2:]
         order = m if left_side else n
         a, b = triangles((*shape[:-2], order, order), dtype), random(shape, dtype)
-        forms = [(lower, *form) for lower in (True, False) for form in ((0, 0), (1, 0), (1, 1), (0, 1))]
-        for lower, transpose_a, conjugate_a in forms if shape in ((2, 3, 5, 5), (3, 65, 33)) else forms[:1]:
-            for unit_diagonal in (False, True):
-                options = {
-                    "left_side": left_side, "lower": lower, "transpose_a": bool(transpose_a),
-                    "conjugate_a": bool(conjugate_a), "unit_diagonal": unit_diagonal,
-                }  # fmt: skip
-                spoilt = np.where(np.tri(order, dtype=bool) if lower else np.tri(order, dtype=bool).T, a, np.nan)
-                function = functools.partial(jax.lax.linalg.triangular_solve, **options)
-                x = function(spoilt, b)
-                op = np.tril(wide(a)) if lower else np.triu(wide(a))
-                op = np.where(np.eye(order, dtype=bool), 1, op) if unit_diagonal else op
-                op = np.swapaxes(op, -1, -2) if transpose_a else op
-                op = np.conj(op) if conjugate_a else op
-                product = op @ wide(x) if left_side else wide(x) @ op
-                check(dtype, (shape, options), product=distance(product, b, dtype, order))
+        # Each form with and without a diagonal of ones in turn: each costs a compilation.
+        forms = [(lower, *form) for form in ((0, 0), (1, 0), (1, 1), (0, 1)) for lower in (True, False)]
+        for place, (lower, transpose_a, conjugate_a) in enumerate(forms if shape == (2, 3, 5, 5) else forms[:1]):
+            unit_diagonal = place % 4 in (1, 2)
+            options = {
+                "left_side": left_side, "lower": lower, "transpose_a": bool(transpose_a),
+                "conjugate_a": bool(conjugate_a), "unit_diagonal": unit_diagonal,
+            }  # fmt: skip
+            spoilt = np.where(np.tri(order, dtype=bool) if lower else np.tri(order, dtype=bool).T, a, np.nan)
+            function = functools.partial(jax.lax.linalg.triangular_solve, **options)
+            x = function(spoilt, b)
+            op = np.tril(wide(a)) if lower else np.triu(wide(a))
+            op = np.where(np.eye(order, dtype=bool), 1, op) if unit_diagonal else op
+            op = np.swapaxes(op, -1, -2) if transpose_a else op
+            op = np.conj(op) if conjugate_a else op
+            product = op @ wide(x) if left_side else wide(x) @ op
+            check(dtype, (shape, options), product=distance(product, b, dtype, order))
         if shape in ((2, 3, 5, 5), (3, 65, 65)):
             alone = function(spoilt[(-1,) * (a.ndim - 2)], b[(-1,) * (b.ndim - 2)])
             np.testing.assert_array_equal(alone, x[(-1,) * (b.ndim - 2)])
@@ -198,7 +199,7 @@ def test_tridiagonal_solve(dtype):
     functions = [solve, functools.partial(solve, perturb_singular=True)] if later else [solve]
     # No unknowns, one, two, and swaps of rows; one right-hand side, and several.
     for shape in [(*batch, n) for n in (0, 1, 2, 5, 33) for batch in (BATCHES if n == 5 else ((3,),))]:
-        for sides, function in itertools.product((0, 1, 4), functions):
+        for sides, function in itertools.product((1, 4) if shape == (2, 3, 5) else (4,), functions):
             diagonals, matrix = tridiagonal_system(shape, dtype)
             b = random((*shape, sides), dtype)
             x = function(*diagonals, b)
@@ -214,13 +215,16 @@ def test_tridiagonal_solve_swaps_rows(dtype):
     matrix = matrix + 99 * np.tril(matrix, -1)
     b = random((7, 2), dtype)
     x = jax.lax.linalg.tridiagonal_solve(dl, d, du, b)
-    check(dtype, b.shape, product=distance(wide(matrix) @ wide(x), b, dtype, 7, scale=wide(matrix)[:, :2]))
+    allowed = np.linalg.norm(matrix) * wide(x)
+    check(dtype, b.shape, product=distance(wide(matrix) @ wide(x), b, dtype, 7, scale=allowed))
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_qr_with_pivots(dtype):
     for shape in shapes():
         a, (m, n) = random(shape, dtype), shape[-2:]
+        if m == 0:  # no matter of a kernel
+            continue
         q, r, p = jax.lax.linalg.qr(a, pivoting=True, full_matrices=False)
         np.testing.assert_array_equal(np.sort(p, -1), np.broadcast_to(np.arange(n), p.shape))
         permuted = np.take_along_axis(a, np.asarray(p)[..., None, :], -1)
@@ -239,10 +243,10 @@ def test_qr_with_pivots(dtype):
 @pytest.mark.skipif(not hasattr(jax.lax.linalg, "ormqr"), reason="this jax has no ormqr")
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_products_with_q(dtype):
-    for rows, reflectors, others in ((1, 1, 1), (5, 3, 4), (5, 0, 2), (33, 33, 7), (65, 40, 33), (4, 4, 0), (9, 9, 1)):
+    for rows, reflectors, others in ((1, 1, 1), (5, 3, 4), (9, 9, 1), (65, 40, 33)):
         for batch in BATCHES if rows == 5 else ((3,),):
-            packed, taus = jax.lax.linalg.geqrf(random((*batch, rows, max(reflectors, 1)), dtype))
-            taus = taus[..., :reflectors]
+            packed, taus = np.linalg.qr(random((*batch, rows, reflectors), dtype), mode="raw")
+            packed = np.swapaxes(packed, -1, -2)
             padded = np.concatenate([packed, np.zeros((*batch, rows, rows - packed.shape[-1]), dtype)], -1)
             q = wide(jax.lax.linalg.householder_product(padded, taus))
             for left, transpose in itertools.product((True, False), (False, True)):

@@ -13,7 +13,7 @@ use oxidax::prelude::*;
 
 use super::work::{group, threads};
 use crate::lapack::{Diag, Lapack, Side, Transpose, Triangle, Trsm, Uplo};
-use crate::small::LARGEST;
+use crate::small::LARGEST_SYSTEM;
 
 /// Solves, in place of `b`.
 ///
@@ -51,13 +51,11 @@ pub fn trsm<T: Lapack>(
     }
     let (of_a, of_b) = (triangle.order(m, n).pow(2), m * n);
     let pool = threads(pool, b.len() as f64 * triangle.order(m, n) as f64);
-    match T::SMALL.filter(|_| m.max(n) <= LARGEST) {
-        Some(small) => {
-            let group = group(of_a + of_b, small.lanes());
-            let groups = a.chunks(group * of_a).zip(b.chunks_mut(group * of_b));
-            pool.for_each(groups, |(a, b)| small.trsm(triangle, m, n, a, b));
-        }
-        None => pool.for_each(a.chunks(of_a).zip(b.chunks_mut(of_b)), |(a, b)| lapack.run(a, b)),
-    }
+    let small = T::SMALL.filter(|_| m.max(n) <= LARGEST_SYSTEM);
+    let group = group(of_a + of_b, small.map_or(1, |small| small.lanes()));
+    pool.for_each(a.chunks(group * of_a).zip(b.chunks_mut(group * of_b)), |(a, b)| match small {
+        Some(small) => small.trsm(triangle, m, n, a, b),
+        None => a.chunks(of_a).zip(b.chunks_mut(of_b)).for_each(|(a, b)| lapack.run(a, b)),
+    });
     Ok(())
 }

@@ -5,7 +5,7 @@
 //! has vectors along its columns, by the same operations in the same order: **the bits of a result do not
 //! depend on the batch**; every NaN of a result is the same one. A caller chooses between these kernels and LAPACK by size and type.
 //!
-//! Matrices are column-major, packed one after the other; their sizes are at most [`LARGEST`].
+//! Matrices are column-major, packed one after the other; their sizes are at most [`LARGEST`], of systems [`LARGEST_SYSTEM`].
 #![forbid(unsafe_code)]
 
 mod getrf;
@@ -20,7 +20,7 @@ use crate::lapack::{Int, Lapack, Triangle, Uplo};
 
 pub use getrf::getrf;
 pub use potrf::potrf;
-pub use trsm::trsm;
+pub use trsm::{LARGEST_SYSTEM, trsm};
 
 /// The largest size of a matrix: up to it, these kernels are faster than LAPACK's.
 pub const LARGEST: usize = 32;

@@ -4,28 +4,31 @@
 use fearless_simd::{Simd, SimdBase, SimdFloat, dispatch};
 
 use super::lanes::{pack, unpack};
-use super::{IN_LANES, Instructions, LARGEST, Small, Vector, settle, worth_lanes};
+use super::{Instructions, Small, Vector, settle, worth_lanes};
 use crate::lapack::{Diag, Side, Transpose, Triangle, Uplo};
 
-const SHORT: usize = IN_LANES[0];
+/// The largest size of a system: beyond it, transposing into vectors costs more than is gained on OpenBLAS.
+pub const LARGEST_SYSTEM: usize = 8;
+
+/// The length of a buffer for the elements of one side of a system.
+const ELEMENTS: usize = LARGEST_SYSTEM * LARGEST_SYSTEM;
+
+/// The length of a buffer in which rows are filled up to whole vectors, of at most 16 lanes.
+const ALONE: usize = LARGEST_SYSTEM * 16;
 
 /// `op(a) x = b` or `x op(a) = b`, in place of `b`, for each of a batch of systems; `b` is `m x n`, and both are at most
-/// [`LARGEST`].
+/// [`LARGEST_SYSTEM`].
 ///
 /// Only one triangle of `a` is used. As in OpenBLAS, the inverses of its diagonal multiply: a zero gives infinities and NaN.
 pub fn trsm<T: Small>(instructions: Instructions, triangle: Triangle, m: usize, n: usize, a: &[T], b: &mut [T]) {
-    assert!(m <= LARGEST && n <= LARGEST, "trsm: {m} x {n} is not a small size");
+    assert!(m <= LARGEST_SYSTEM && n <= LARGEST_SYSTEM, "trsm: {m} x {n} is not a small size");
     if m == 0 || n == 0 {
         return;
     }
     let system = System::new(triangle, m, n);
     assert_eq!(b.len() % (m * n), 0, "trsm: b is not a batch of m x n");
     assert_eq!(a.len(), b.len() / (m * n) * system.order * system.order, "trsm: a is not a batch of square matrices");
-    if m <= 8 && n <= 8 {
-        dispatch!(instructions.0, s => batch::<_, T, SHORT>(s, system, a, b));
-    } else {
-        dispatch!(instructions.0, s => batch::<_, T, { IN_LANES[1] }>(s, system, a, b));
-    }
+    dispatch!(instructions.0, s => batch::<_, T>(s, system, a, b));
     // No branch, so that it becomes vector instructions.
     if b.iter().fold(false, |any, x| any | x.is_nan()) {
         settle(b.iter_mut());
@@ -89,46 +92,46 @@ fn by_columns(m: usize, n: usize) -> impl Iterator<Item = (usize, usize)> {
     (0..n).flat_map(move |j| (0..m).map(move |i| (i, j)))
 }
 
-/// Where elements go in the buffers, whose rows are longer by one than needed. A table takes no division for each.
+/// Where elements go in the buffers. A table takes no arithmetic for each.
 struct Places {
-    a: [u16; LARGEST * LARGEST],
-    b: [u16; LARGEST * LARGEST],
+    a: [u8; ELEMENTS],
+    b: [u8; ELEMENTS],
 }
 
 impl Places {
     fn new(system: System) -> Self {
-        let mut places = Places { a: [0; LARGEST * LARGEST], b: [0; LARGEST * LARGEST] };
+        let mut places = Places { a: [0; ELEMENTS], b: [0; ELEMENTS] };
         for (place, (i, j)) in places.a.iter_mut().zip(system.matrix()) {
-            *place = (i * (system.order + 1) + j) as u16;
+            *place = (i * system.order + j) as u8;
         }
         for (place, (i, side)) in places.b.iter_mut().zip(system.right()) {
-            *place = (i * (system.sides + 1) + side) as u16;
+            *place = (i * system.sides + side) as u8;
         }
         places
     }
 }
 
 /// Rows of the matrix, and of the right-hand sides.
-struct Buffers<V, const IN_LANES: usize> {
-    a: [V; IN_LANES],
-    b: [V; IN_LANES],
+struct Buffers<V> {
+    a: [V; ELEMENTS],
+    b: [V; ELEMENTS],
 }
 
 #[inline(always)]
-fn batch<S: Simd, T: Small, const IN_LANES: usize>(s: S, system: System, a: &[T], b: &mut [T]) {
+fn batch<S: Simd, T: Small>(s: S, system: System, a: &[T], b: &mut [T]) {
     let lanes = Vector::<S, T>::LEN;
     let (of_a, of_b) = (system.order * system.order, system.order * system.sides);
     let mut memory = None;
     for (a, b) in a.chunks(of_a * lanes).zip(b.chunks_mut(of_b * lanes)) {
         if worth_lanes::<S, T>(b.len() / of_b) {
             let (buffers, places) = memory.get_or_insert_with(|| {
-                let zeros = [Vector::<S, T>::splat(s, T::zero()); IN_LANES];
+                let zeros = [Vector::<S, T>::splat(s, T::zero()); ELEMENTS];
                 (Buffers { a: zeros, b: zeros }, Places::new(system))
             });
             match (system.order, system.sides) {
                 // Known sizes make unrolled loops.
-                (4, 4) if IN_LANES == SHORT => in_lanes(s, [4, 4], system.unit, a, b, buffers, places),
-                (8, 8) if IN_LANES == SHORT => in_lanes(s, [8, 8], system.unit, a, b, buffers, places),
+                (4, 4) => in_lanes(s, [4, 4], system.unit, a, b, buffers, places),
+                (8, 8) => in_lanes(s, [8, 8], system.unit, a, b, buffers, places),
                 (order, sides) => in_lanes(s, [order, sides], system.unit, a, b, buffers, places),
             }
         } else {
@@ -141,24 +144,24 @@ fn batch<S: Simd, T: Small, const IN_LANES: usize>(s: S, system: System, a: &[T]
 
 /// Up to as many systems as there are lanes.
 #[inline(always)]
-fn in_lanes<S: Simd, T: Small, const IN_LANES: usize>(
+fn in_lanes<S: Simd, T: Small>(
     s: S,
     [order, sides]: [usize; 2],
     unit: bool,
     a: &[T],
     b: &mut [T],
-    buffers: &mut Buffers<Vector<S, T>, IN_LANES>,
+    buffers: &mut Buffers<Vector<S, T>>,
     places: &Places,
 ) {
     let (of_a, of_b) = (&places.a[..order * order], &places.b[..order * sides]);
     pack(s, order * order, a, |x, vector| buffers.a[usize::from(of_a[x])] = vector);
     pack(s, order * sides, b, |x, vector| buffers.b[usize::from(of_b[x])] = vector);
-    let (rows, right) = (&buffers.a[..order * (order + 1)], &mut buffers.b[..order * (sides + 1)]);
-    let mut inverses = [Vector::<S, T>::splat(s, T::one()); LARGEST];
+    let (rows, right) = (&buffers.a[..order * order], &mut buffers.b[..order * sides]);
+    let one = Vector::<S, T>::splat(s, T::one());
+    let mut inverses = [one; LARGEST_SYSTEM];
     if !unit {
-        let one = Vector::<S, T>::splat(s, T::one());
         for (i, inverse) in inverses[..order].iter_mut().enumerate() {
-            *inverse = one / rows[i * (order + 1) + i];
+            *inverse = one / rows[i * order + i];
         }
     }
     let mut side = 0;
@@ -183,14 +186,14 @@ fn solve<S: Simd, T: Small, const SIDES: usize>(
     [order, sides]: [usize; 2],
     first: usize,
     rows: &[Vector<S, T>],
-    inverses: &[Vector<S, T>; LARGEST],
+    inverses: &[Vector<S, T>; LARGEST_SYSTEM],
     right: &mut [Vector<S, T>],
 ) {
-    for (i, row) in rows.chunks_exact(order + 1).enumerate() {
-        let (before, now) = right.split_at_mut(i * (sides + 1));
+    for (i, row) in rows.chunks_exact(order).enumerate() {
+        let (before, now) = right.split_at_mut(i * sides);
         let Some(now) = now[first..].first_chunk_mut::<SIDES>() else { return };
         let mut sums = *now;
-        for (&x, solved) in row[..i].iter().zip(before.chunks_exact(sides + 1)) {
+        for (&x, solved) in row[..i].iter().zip(before.chunks_exact(sides)) {
             let factor = -x;
             for (sum, &x) in sums.iter_mut().zip(&solved[first..first + SIDES]) {
                 *sum = factor.mul_add(x, *sum);
@@ -210,8 +213,8 @@ fn alone<S: Simd, T: Small>(s: S, system: System, a: &[T], b: &mut [T]) {
     let System { order, sides, unit, .. } = system;
     let lanes = Vector::<S, T>::LEN;
     let stride = sides.next_multiple_of(lanes);
-    let mut rows = [T::zero(); LARGEST * LARGEST];
-    let mut right = [T::zero(); LARGEST * LARGEST];
+    let mut rows = [T::zero(); ELEMENTS];
+    let mut right = [T::zero(); ALONE];
     for (&x, (i, j)) in a.iter().zip(system.matrix()) {
         rows[i * order + j] = x;
     }

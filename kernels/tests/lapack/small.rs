@@ -164,8 +164,7 @@ fn lu_of_unusual_matrices_does_not_depend_on_the_batch() {
 }
 
 /// Right-hand sides, and so many unknowns.
-const SYSTEMS: [(usize, usize); 11] =
-    [(0, 3), (3, 0), (1, 1), (4, 4), (4, 1), (8, 8), (5, 13), (16, 16), (31, 2), (2, 31), (LARGEST, LARGEST)];
+const SYSTEMS: [(usize, usize); 10] = [(0, 3), (3, 0), (1, 1), (4, 4), (4, 1), (1, 4), (8, 8), (5, 7), (8, 2), (2, 8)];
 
 #[test]
 fn triangular_systems_of_a_batch_are_solved_from_what_is_read() {
