@@ -6,4 +6,5 @@ mod policies;
 mod sample;
 mod sizes;
 mod small;
+mod small_qr;
 mod threads;
