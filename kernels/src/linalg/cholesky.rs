@@ -14,9 +14,8 @@ use std::slice;
 
 use oxidax::prelude::*;
 
-use super::work::{group, threads};
+use super::work::{for_each, group, threads};
 use crate::lapack::{Int, Lapack, Potrf, Uplo};
-use crate::small::LARGEST;
 
 /// The Cholesky factor of a symmetric or Hermitian positive definite matrix.
 ///
@@ -30,7 +29,7 @@ use crate::small::LARGEST;
 ///
 /// # Errors
 ///
-/// INVALID_ARGUMENT if the matrix is too large for LAPACK's integers.
+/// INVALID_ARGUMENT if the matrix is too large for LAPACK's integers, RESOURCE_EXHAUSTED without memory to work in.
 #[ffi_handler(
     dtypes(T = [f32, f64, Complex<f32>, Complex<f64>]),
     batch = parallel,
@@ -68,7 +67,7 @@ fn triangle(n: usize, lower: bool) -> impl Iterator<Item = Range<usize>> {
 ///
 /// # Errors
 ///
-/// INVALID_ARGUMENT if the matrix is too large for LAPACK's integers.
+/// INVALID_ARGUMENT if the matrix is too large for LAPACK's integers, RESOURCE_EXHAUSTED without memory to work in.
 #[ffi_handler(
     dtypes(T = [f32, f64, Complex<f32>, Complex<f64>]),
     target = {
@@ -96,13 +95,18 @@ fn factorise<T: Lapack>(uplo: Uplo, n: usize, a: &mut [T], pool: ThreadPool, inf
     }
     let (elements, count) = (n * n, info.len());
     let pool = threads(pool, count as f64 * (n as f64).powi(3) / 3.0);
-    match T::SMALL.filter(|_| n <= LARGEST) {
-        Some(small) => {
-            let group = group(elements, small.lanes());
+    match T::SMALL.and_then(|small| Some((small, small.potrf_work(n)?))) {
+        Some((small, length)) => {
+            let group = group(elements, small.together(n, n));
             let groups = a.chunks_mut(group * elements).zip(info.chunks_mut(group));
-            pool.for_each(groups, |(a, info)| small.potrf(uplo, n, a, info));
+            for_each(pool, groups, |scratch, (a, info)| {
+                small.potrf(uplo, n, a, info, scratch.take(length)?);
+                Ok(())
+            })
         }
-        None => pool.for_each(a.chunks_mut(elements).zip(info), |(a, info)| *info = lapack.run(a)),
+        None => {
+            pool.for_each(a.chunks_mut(elements).zip(info), |(a, info)| *info = lapack.run(a));
+            Ok(())
+        }
     }
-    Ok(())
 }

@@ -85,7 +85,7 @@ fn factorise<T: Lapack>(
     let pool = threads(pool, count as f64 * elements as f64 * k as f64);
     match T::SMALL.filter(|_| m.max(n) <= LARGEST) {
         Some(small) => {
-            let group = group(elements, small.lanes());
+            let group = group(elements, small.together(m, n));
             let groups = a.chunks_mut(group * elements).zip(pivots.chunks_mut(group * k)).zip(info.chunks_mut(group));
             pool.for_each(groups, |((a, pivots), info)| small.getrf(m, n, a, pivots, info));
         }

@@ -27,7 +27,7 @@
 
 use oxidax::prelude::*;
 
-use super::work::workspace;
+use super::work::{for_each, group, threads, workspace};
 use crate::lapack::{Geqp3, Geqrf, Lapack, Orgqr, Ormqr, Side};
 
 /// How much of the factors is wanted, with `k = min(m, n)`: NumPy's names.
@@ -60,10 +60,10 @@ pub fn qr<T: Lapack>(
     #[shape(m, if mode == Mode::R { 0 } else if mode == Mode::Complete { m } else { min(m, n) })] q: ColMajor<&mut [T]>,
     #[shape(if mode == Mode::Complete { m } else { min(m, n) }, n)] mut r: ColMajor<&mut [T]>,
 ) -> Result<(), Error> {
-    let (mut q, geqrf, k) = (q, Geqrf::new(m, n)?, m.min(n));
+    let (mut q, k) = (q, m.min(n));
     let (packed, tau) = (scratch.take(m * n)?, scratch.take(k)?);
     packed.copy_from_slice(&a);
-    geqrf.run(packed, tau, workspace(scratch, geqrf.workspace())?);
+    factorise([m, n], packed, ThreadPool::none(), tau)?;
     let rows = if mode == Mode::Complete { m } else { k };
     r.fill(T::zero());
     // Without rows, neither has columns to go through.
@@ -74,12 +74,10 @@ pub fn qr<T: Lapack>(
     if mode == Mode::R {
         return Ok(());
     }
-    // Columns without a reflector are those that complete the basis: LAPACK does not read them.
-    let orgqr = Orgqr::new(m, rows, k)?;
+    // Columns without a reflector are those that complete the basis: they are not read.
     q[..m * k].copy_from_slice(&packed[..m * k]);
     q[m * k..].fill(T::zero());
-    orgqr.run(&mut q, tau, workspace(scratch, orgqr.workspace())?);
-    Ok(())
+    multiply([m, rows, k], &mut q, ThreadPool::none(), tau)
 }
 
 /// Factorises in place: `a = q r`.
@@ -93,18 +91,40 @@ pub fn qr<T: Lapack>(
         f32: "lapack_sgeqrf_ffi", f64: "lapack_dgeqrf_ffi",
         Complex<f32>: "lapack_cgeqrf_ffi", Complex<f64>: "lapack_zgeqrf_ffi",
     },
-    batch = parallel,
+    batch = whole,
 )]
 pub fn geqrf<T: Lapack>(
-    #[shape(m, n)] mut a: InOut<ColMajor<&mut [T]>>,
+    #[shape(.., m, n)] mut a: InOut<ColMajor<&mut [T]>>,
     #[dim] m: usize,
     #[dim] n: usize,
-    scratch: Scratch,
-    #[shape(min(m, n))] tau: &mut [T],
+    pool: ThreadPool,
+    #[shape(.., min(m, n))] tau: &mut [T],
 ) -> Result<(), Error> {
-    let geqrf = Geqrf::new(m, n)?;
-    geqrf.run(&mut a, tau, workspace(scratch, geqrf.workspace())?);
-    Ok(())
+    factorise([m, n], &mut a, pool, tau)
+}
+
+/// Factorises each matrix of a batch, on small kernels or LAPACK's.
+fn factorise<T: Lapack>([m, n]: [usize; 2], a: &mut [T], pool: ThreadPool, tau: &mut [T]) -> Result<(), Error> {
+    let lapack = Geqrf::new(m, n)?;
+    let (elements, k) = (m * n, m.min(n));
+    if elements == 0 {
+        return Ok(());
+    }
+    let pool = threads(pool, 2.0 * a.len() as f64 * k as f64);
+    match T::SMALL.and_then(|small| Some((small, small.qr_work(m, n)?))) {
+        Some((small, length)) => {
+            let group = group(elements, small.together(m, n));
+            let groups = a.chunks_mut(group * elements).zip(tau.chunks_mut(group * k));
+            for_each(pool, groups, |scratch, (a, tau)| {
+                small.geqrf(m, n, a, tau, scratch.take(length)?);
+                Ok(())
+            })
+        }
+        None => for_each(pool, a.chunks_mut(elements).zip(tau.chunks_mut(k)), |scratch, (a, tau)| {
+            lapack.run(a, tau, workspace(scratch, lapack.workspace())?);
+            Ok(())
+        }),
+    }
 }
 
 /// Multiplies reflectors, in place.
@@ -118,20 +138,44 @@ pub fn geqrf<T: Lapack>(
         f32: "lapack_sorgqr_ffi", f64: "lapack_dorgqr_ffi",
         Complex<f32>: "lapack_cungqr_ffi", Complex<f64>: "lapack_zungqr_ffi",
     },
-    batch = parallel,
+    batch = whole,
     require(m >= n, "a matrix of reflectors is not wider than high"),
     require(n >= k, "there are more reflectors than columns"),
 )]
 pub fn orgqr<T: Lapack>(
-    #[shape(m, n)] mut a: InOut<ColMajor<&mut [T]>>,
-    #[shape(k)] tau: &[T],
+    #[shape(.., m, n)] mut a: InOut<ColMajor<&mut [T]>>,
+    #[shape(.., k)] tau: &[T],
     #[dim] m: usize,
     #[dim] n: usize,
-    scratch: Scratch,
+    #[dim] k: usize,
+    pool: ThreadPool,
 ) -> Result<(), Error> {
-    let orgqr = Orgqr::new(m, n, tau.len())?;
-    orgqr.run(&mut a, tau, workspace(scratch, orgqr.workspace())?);
-    Ok(())
+    multiply([m, n, k], &mut a, pool, tau)
+}
+
+/// Multiplies the reflectors of each matrix of a batch, on small kernels or LAPACK's.
+fn multiply<T: Lapack>([m, n, k]: [usize; 3], a: &mut [T], pool: ThreadPool, tau: &[T]) -> Result<(), Error> {
+    let lapack = Orgqr::new(m, n, k)?;
+    let elements = m * n;
+    if elements == 0 {
+        return Ok(());
+    }
+    let pool = threads(pool, 2.0 * a.len() as f64 * k as f64);
+    // Without reflectors, there is nothing to split.
+    let of = |first: usize, count: usize| &tau[first * k..(first + count) * k];
+    match T::SMALL.and_then(|small| Some((small, small.qr_work(m, n)?))) {
+        Some((small, length)) => {
+            let group = group(elements, small.together(m, n));
+            for_each(pool, a.chunks_mut(group * elements).enumerate(), |scratch, (x, a)| {
+                small.orgqr(m, n, k, a, of(x * group, a.len() / elements), scratch.take(length)?);
+                Ok(())
+            })
+        }
+        None => for_each(pool, a.chunks_mut(elements).enumerate(), |scratch, (x, a)| {
+            lapack.run(a, of(x, 1), workspace(scratch, lapack.workspace())?);
+            Ok(())
+        }),
+    }
 }
 
 /// Factorises in place with column pivoting: `a p = q r`.

@@ -1,5 +1,7 @@
 //! What handlers share: work memory, and threads.
 
+use std::sync::OnceLock;
+
 use oxidax::{Error, Scratch, ThreadPool};
 
 use crate::lapack::{Lapack, Lengths, Workspace};
@@ -26,4 +28,22 @@ pub(crate) fn threads(pool: ThreadPool<'_>, flops: f64) -> ThreadPool<'_> {
 /// How many matrices of so many elements a thread takes at a time: full vectors of them.
 pub(super) fn group(elements: usize, lanes: usize) -> usize {
     (GROUP / elements).max(1).next_multiple_of(lanes)
+}
+
+/// Calls a function that may lack memory for each item, on some of the pool's threads, with the thread's own memory.
+pub(super) fn for_each<I>(
+    pool: ThreadPool<'_>,
+    items: I,
+    f: impl Fn(Scratch<'_>, I::Item) -> Result<(), Error> + Sync,
+) -> Result<(), Error>
+where
+    I: IntoIterator<Item: Send, IntoIter: ExactSizeIterator + Send>,
+{
+    let failure = OnceLock::new();
+    pool.for_each(items, |item| {
+        if let Err(error) = Scratch::with(|scratch| f(scratch, item)) {
+            let _ = failure.set(error); // of several, any
+        }
+    });
+    failure.into_inner().map_or(Ok(()), Err)
 }

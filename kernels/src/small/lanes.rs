@@ -6,7 +6,7 @@ use fearless_simd::{Simd, SimdBase};
 use super::{Small, Vector};
 
 /// The most lanes that a vector has.
-const MOST: usize = 16;
+pub(super) const MOST: usize = 16;
 
 /// The positions of an element, counted through a matrix, at which blocks of one vector's length begin that cover the
 /// matrix. The last two may overlap. None where the matrix is shorter.
@@ -17,7 +17,7 @@ fn blocks(size: usize, lanes: usize) -> impl Iterator<Item = usize> {
 
 /// Transposes as many vectors as they have lanes, by perfect shuffles.
 #[inline(always)]
-fn transpose<S: Simd, T: Small>(rows: &mut [Vector<S, T>; MOST]) {
+pub(super) fn transpose<S: Simd, T: Small>(rows: &mut [Vector<S, T>; MOST]) {
     let lanes = Vector::<S, T>::LEN;
     for _ in 0..lanes.ilog2() {
         let before = *rows;

@@ -1,16 +1,19 @@
-//! Batches of small real matrices: one vector lane a matrix, in safe Rust.
+//! Small real matrices, in safe Rust: one vector lane a matrix, or one matrix in blocks.
 //!
 //! LAPACK spends its time on a 4x4 on everything but arithmetic. Here, as many matrices as a vector has lanes are
 //! transposed into vectors, factorised together, and transposed back. What is left over, and a matrix that comes alone,
-//! has vectors along its columns, by the same operations in the same order: **the bits of a result do not
-//! depend on the batch**; every NaN of a result is the same one. A caller chooses between these kernels and LAPACK by size and type.
+//! has vectors along its columns or rows, by the same operations in the same order: **the bits of a result do not
+//! depend on the batch**. A caller chooses between these kernels and LAPACK by size and type.
 //!
-//! Matrices are column-major, packed one after the other; their sizes are at most [`LARGEST`], of systems [`LARGEST_SYSTEM`].
+//! Matrices are column-major, packed one after the other. In lanes, sizes are at most [`LARGEST`], of systems
+//! [`LARGEST_SYSTEM`]; above it, `blocks` has what [`potrf_work`] and [`qr_work`] name.
 #![forbid(unsafe_code)]
 
+mod blocks;
 mod getrf;
 mod lanes;
 mod potrf;
+mod qr;
 mod trsm;
 
 use fearless_simd::{Level, Simd, SimdBase, SimdFloatElement, dispatch};
@@ -19,10 +22,11 @@ use num_traits::Float;
 use crate::lapack::{Int, Lapack, Triangle, Uplo};
 
 pub use getrf::getrf;
-pub use potrf::potrf;
+pub use potrf::{potrf, potrf_work};
+pub use qr::{geqrf, orgqr, qr_work};
 pub use trsm::{LARGEST_SYSTEM, trsm};
 
-/// The largest size of a matrix: up to it, these kernels are faster than LAPACK's.
+/// The largest size of a matrix in lanes: up to it, these kernels are faster than LAPACK's.
 pub const LARGEST: usize = 32;
 
 /// A scalar type that has such kernels: `f32` and `f64`.
@@ -33,12 +37,20 @@ impl Small for f64 {}
 
 /// The kernels of a type that has them, on the best instructions, for code that is generic over all of LAPACK's types.
 pub trait Kernels<T>: Sync {
-    /// How many matrices are factorised together.
-    fn lanes(&self) -> usize;
+    /// How many matrices of `m x n` are factorised together.
+    fn together(&self, m: usize, n: usize) -> usize;
+    /// [`potrf_work`].
+    fn potrf_work(&self, n: usize) -> Option<usize>;
     /// [`potrf`].
-    fn potrf(&self, uplo: Uplo, n: usize, a: &mut [T], info: &mut [Int]);
+    fn potrf(&self, uplo: Uplo, n: usize, a: &mut [T], info: &mut [Int], work: &mut [T]);
     /// [`getrf`].
     fn getrf(&self, m: usize, n: usize, a: &mut [T], pivots: &mut [Int], info: &mut [Int]);
+    /// [`qr_work`].
+    fn qr_work(&self, m: usize, n: usize) -> Option<usize>;
+    /// [`geqrf`].
+    fn geqrf(&self, m: usize, n: usize, a: &mut [T], tau: &mut [T], work: &mut [T]);
+    /// [`orgqr`].
+    fn orgqr(&self, m: usize, n: usize, k: usize, a: &mut [T], tau: &[T], work: &mut [T]);
     /// [`trsm`].
     fn trsm(&self, triangle: Triangle, m: usize, n: usize, a: &[T], b: &mut [T]);
 }
@@ -47,16 +59,32 @@ pub trait Kernels<T>: Sync {
 pub struct Best;
 
 impl<T: Small> Kernels<T> for Best {
-    fn lanes(&self) -> usize {
-        Instructions::best().lanes::<T>()
+    fn together(&self, m: usize, n: usize) -> usize {
+        if m.max(n) <= LARGEST { Instructions::best().lanes::<T>() } else { 1 }
     }
 
-    fn potrf(&self, uplo: Uplo, n: usize, a: &mut [T], info: &mut [Int]) {
-        potrf(Instructions::best(), uplo, n, a, info);
+    fn potrf_work(&self, n: usize) -> Option<usize> {
+        potrf_work::<T>(Instructions::best(), n)
+    }
+
+    fn potrf(&self, uplo: Uplo, n: usize, a: &mut [T], info: &mut [Int], work: &mut [T]) {
+        potrf(Instructions::best(), uplo, n, a, info, work);
     }
 
     fn getrf(&self, m: usize, n: usize, a: &mut [T], pivots: &mut [Int], info: &mut [Int]) {
         getrf(Instructions::best(), m, n, a, pivots, info);
+    }
+
+    fn qr_work(&self, m: usize, n: usize) -> Option<usize> {
+        qr_work::<T>(Instructions::best(), m, n)
+    }
+
+    fn geqrf(&self, m: usize, n: usize, a: &mut [T], tau: &mut [T], work: &mut [T]) {
+        geqrf(Instructions::best(), m, n, a, tau, work);
+    }
+
+    fn orgqr(&self, m: usize, n: usize, k: usize, a: &mut [T], tau: &[T], work: &mut [T]) {
+        orgqr(Instructions::best(), m, n, k, a, tau, work);
     }
 
     fn trsm(&self, triangle: Triangle, m: usize, n: usize, a: &[T], b: &mut [T]) {

@@ -3,21 +3,42 @@
 
 use fearless_simd::{Select, Simd, SimdBase, SimdFloat, dispatch};
 
+use super::blocks;
 use super::lanes::{pack, unpack};
 use super::{ALONE, IN_LANES, Instructions, LARGEST, Small, Vector, index, places, settle, worth_lanes};
 use crate::lapack::{Int, Uplo};
 
 const SHORT: usize = IN_LANES[0];
 
-/// `a = l l^T` or `a = u^T u`, in place, for each of `info.len()` matrices of `n x n`, `n` at most [`LARGEST`].
+/// The length of the work memory for the factor of `n x n`; none of a size for which LAPACK is the faster one.
+pub fn potrf_work<T: Small>(instructions: Instructions, n: usize) -> Option<usize> {
+    if n <= LARGEST {
+        return Some(0);
+    }
+    (n <= blocks::LARGEST_POTRF).then(|| blocks::potrf_work::<T>(instructions, n))
+}
+
+/// `a = l l^T` or `a = u^T u`, in place, for each of `info.len()` matrices of `n x n`.
 ///
-/// Only the triangle `uplo` is used, the other one keeps its bits. info > 0: the leading minor of that order is not
-/// positive definite (or not a number), and the factor is NaN from there on.
-pub fn potrf<T: Small>(instructions: Instructions, uplo: Uplo, n: usize, a: &mut [T], info: &mut [Int]) {
-    assert!(n <= LARGEST, "potrf: {n} is not a small size");
+/// Only the triangle `uplo` is used, the other one keeps its bits; `work` is as long as [`potrf_work`] says. info > 0: the
+/// leading minor of that order is not positive definite (or not a number), and what the factor is from there on is open.
+pub fn potrf<T: Small>(
+    instructions: Instructions,
+    uplo: Uplo,
+    n: usize,
+    a: &mut [T],
+    info: &mut [Int],
+    work: &mut [T],
+) {
     assert_eq!(a.len(), n * n * info.len(), "potrf: a is not a batch of n x n");
     if n == 0 {
         info.fill(0);
+        return;
+    }
+    if n > LARGEST {
+        for (a, info) in a.chunks_exact_mut(n * n).zip(info) {
+            *info = blocks::potrf(instructions, uplo, n, a, work);
+        }
         return;
     }
     if n <= 8 {

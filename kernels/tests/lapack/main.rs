@@ -9,6 +9,7 @@ mod sample;
 mod schur;
 mod sizes;
 mod small;
+mod small_qr;
 mod solutions;
 mod systems;
 mod threads;

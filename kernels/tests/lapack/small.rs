@@ -11,6 +11,14 @@ use crate::systems::{product, triangles, triangular};
 const BATCHES: [usize; 9] = [0, 1, 2, 3, 5, 8, 16, 17, 37];
 const SIZES: [usize; 14] = [0, 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, LARGEST];
 
+/// In blocks, one past a block, whole vectors, the largest.
+const IN_BLOCKS: [usize; 7] = [33, 34, 37, 40, 63, 64, 128];
+
+/// What it held before does not matter.
+fn work<T: Small>(on: Instructions, n: usize) -> Vec<T> {
+    vec![<T as Float>::nan(); small::potrf_work::<T>(on, n).expect("a size for these kernels")]
+}
+
 fn batch_of<T>(count: usize, matrix: impl Fn(usize) -> Vec<T>) -> Vec<T> {
     (0..count).flat_map(matrix).collect()
 }
@@ -23,7 +31,7 @@ fn same<T: Sample + Float>(a: &[T], b: &[T]) -> bool {
 #[test]
 fn cholesky_of_a_batch_is_that_of_lapack() {
     fn test<T: Sample<RealPart = T> + Small>(on: Instructions) {
-        for (n, uplo) in SIZES.iter().flat_map(|&n| [(n, Uplo::Lower), (n, Uplo::Upper)]) {
+        for (n, uplo) in SIZES.iter().chain(&IN_BLOCKS).flat_map(|&n| [(n, Uplo::Lower), (n, Uplo::Upper)]) {
             let given = batch_of(37, |seed| {
                 let mut a = Random::new(seed).definite::<T>(n);
                 for (x, element) in a.iter_mut().enumerate() {
@@ -36,7 +44,7 @@ fn cholesky_of_a_batch_is_that_of_lapack() {
             });
             let mut whole = given.clone();
             let mut info = [-1; 37];
-            small::potrf(on, uplo, n, &mut whole, &mut info);
+            small::potrf(on, uplo, n, &mut whole, &mut info, &mut work(on, n));
             assert_eq!(info, [0; 37]);
             let lapack = Potrf::new(uplo, n).unwrap();
             for (found, given) in whole.chunks_exact((n * n).max(1)).zip(given.chunks_exact((n * n).max(1))) {
@@ -52,7 +60,7 @@ fn cholesky_of_a_batch_is_that_of_lapack() {
             }
             for count in BATCHES {
                 let mut part = given[..count * n * n].to_vec();
-                small::potrf(on, uplo, n, &mut part, &mut vec![-1; count]);
+                small::potrf(on, uplo, n, &mut part, &mut vec![-1; count], &mut work(on, n));
                 assert!(bits(&part) == bits(&whole[..count * n * n]), "{uplo:?} {n}: a batch of {count}");
             }
         }
@@ -66,7 +74,7 @@ fn cholesky_of_a_batch_is_that_of_lapack() {
 #[test]
 fn cholesky_of_a_batch_tells_which_matrix_fails_and_where() {
     fn test<T: Sample<RealPart = T> + Small>(on: Instructions) {
-        for n in SIZES.into_iter().filter(|&n| n > 0) {
+        for n in SIZES.into_iter().chain(IN_BLOCKS).filter(|&n| n > 0) {
             for count in [1, 2, 16, 37] {
                 let mut a = batch_of(count, |seed| Random::new(seed).definite::<T>(n));
                 let expected: Vec<Int> = (0..count)
@@ -80,7 +88,7 @@ fn cholesky_of_a_batch_tells_which_matrix_fails_and_where() {
                     })
                     .collect();
                 let mut info = vec![-1; count];
-                small::potrf(on, Uplo::Lower, n, &mut a, &mut info);
+                small::potrf(on, Uplo::Lower, n, &mut a, &mut info, &mut work(on, n));
                 assert_eq!(info, expected, "{n}");
             }
         }

@@ -1,0 +1,28 @@
+//! One matrix at a time, above the sizes for lanes: in blocks of columns, whose products are tiles in registers.
+//!
+//! OpenBLAS copies what it multiplies, and LAPACK takes one reflector at a time up to 128 columns. Matrices of this size
+//! are in the cache as they are.
+#![forbid(unsafe_code)]
+
+mod panel;
+mod potrf;
+mod qr;
+mod reflectors;
+mod rows;
+
+use super::{Instructions, Small};
+
+pub(super) use potrf::{potrf, work as potrf_work};
+pub(super) use qr::{geqrf, orgqr, work as qr_work};
+
+/// The largest size of the Cholesky factor.
+pub(super) const LARGEST_POTRF: usize = 128;
+
+/// The largest size of QR: two blocks of columns of that length, and the columns that they are multiplied with, are in the
+/// second-level cache.
+const LARGEST_QR: usize = 256;
+
+/// Whether QR of a shape is faster in blocks than by LAPACK: of a tall matrix of few columns, a block is most of the work.
+pub(super) fn serve_qr(m: usize, n: usize) -> bool {
+    m.max(n) <= LARGEST_QR && m <= 4 * n && m > 0
+}

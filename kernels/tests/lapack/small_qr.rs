@@ -1,0 +1,274 @@
+//! The kernels for QR of small matrices against LAPACK, and against themselves in other batches.
+
+use num_traits::Float;
+use oxidax_kernels::lapack::{Geqrf, Library, Orgqr, OwnedWorkspace};
+use oxidax_kernels::small::{self, Instructions, Small};
+
+use crate::sample::{Matrix, Random, Sample, Wide, bits, within};
+
+/// Empty, one, square, wide, tall: in lanes, and in blocks, one before, at and past whole vectors, blocks and the largest size.
+const SHAPES: [(usize, usize); 37] = [
+    (0, 0),
+    (0, 5),
+    (5, 0),
+    (1, 1),
+    (1, 7),
+    (7, 1),
+    (2, 2),
+    (3, 3),
+    (4, 4),
+    (5, 5),
+    (8, 8),
+    (9, 9),
+    (3, 8),
+    (8, 3),
+    (16, 16),
+    (17, 16),
+    (16, 17),
+    (31, 32),
+    (32, 31),
+    (32, 32),
+    (4, 32),
+    (32, 4),
+    (1, 33),
+    (3, 33),
+    (33, 33),
+    (34, 33),
+    (33, 34),
+    (40, 40),
+    (41, 39),
+    (39, 41),
+    (50, 13),
+    (13, 50),
+    (64, 64),
+    (65, 71),
+    (128, 128),
+    (129, 127),
+    (2, 256),
+];
+
+/// Two vectors of lanes, and every rest; in blocks, two.
+fn counts(m: usize, n: usize) -> &'static [usize] {
+    if m.max(n) <= small::LARGEST { &[1, 2, 3, 5, 8, 16, 17, 37] } else { &[1, 2] }
+}
+
+fn work<T: Small>(on: Instructions, m: usize, n: usize) -> Vec<T> {
+    // What it held before does not matter.
+    vec![<T as Float>::nan(); small::qr_work::<T>(on, m, n).expect("a shape for these kernels")]
+}
+
+fn geqrf<T: Small>(on: Instructions, m: usize, n: usize, a: &[T]) -> (Vec<T>, Vec<T>) {
+    let count = a.len() / (m * n).max(1);
+    let (mut qr, mut tau) = (a.to_vec(), vec![<T as Float>::nan(); m.min(n) * count]);
+    small::geqrf(on, m, n, &mut qr, &mut tau, &mut work(on, m, n));
+    (qr, tau)
+}
+
+fn orgqr<T: Small>(on: Instructions, m: usize, n: usize, k: usize, a: &[T], tau: &[T]) -> Vec<T> {
+    let mut q = a.to_vec();
+    small::orgqr(on, m, n, k, &mut q, tau, &mut work(on, m, n));
+    q
+}
+
+/// LAPACK's own.
+fn expected<T: Sample>(m: usize, n: usize, a: &[T]) -> (Vec<T>, Vec<T>) {
+    let geqrf = Geqrf::on(Library::openblas(), m, n).unwrap();
+    let (mut qr, mut tau) = (a.to_vec(), vec![T::NAN; m.min(n)]);
+    geqrf.run(&mut qr, &mut tau, OwnedWorkspace::new(geqrf.workspace()).lend());
+    (qr, tau)
+}
+
+/// Fails unless `q` is orthonormal and `q r` is `a`, for the reflectors in `qr`.
+#[track_caller]
+fn check<T: Sample<RealPart = T> + Small>(on: Instructions, (m, n): (usize, usize), a: &[T], qr: &[T], tau: &[T]) {
+    let k = m.min(n);
+    let zero = Wide::new(0.0, 0.0);
+    let r = Matrix::of(m, n, qr);
+    let r = Matrix::from_fn(k, n, |i, j| if i <= j { r.at(i, j) } else { zero });
+    // As many columns as there are reflectors, one more, and all.
+    for columns in [k, (k + 1).min(m), m] {
+        if small::qr_work::<T>(on, m, columns).is_none() {
+            continue;
+        }
+        let mut q = qr[..m * k].to_vec();
+        q.resize(m * columns, <T as Float>::nan());
+        let q = Matrix::of(m, columns, &orgqr(on, m, columns, k, &q, tau));
+        within(2.0, q.adjoint().times(&q).distance::<T>(&Matrix::identity(columns)), (on, m, n, columns));
+        within(2.0, q.columns(k).times(&r).distance::<T>(&Matrix::of(m, n, a)), (on, m, n, columns));
+    }
+}
+
+#[test]
+fn factors_are_those_of_lapack_in_every_batch() {
+    fn test<T: Sample<RealPart = T> + Small>(on: Instructions) {
+        for (m, n) in SHAPES {
+            let (size, k, counts) = (m * n, m.min(n), counts(m, n));
+            let most = counts[counts.len() - 1];
+            let a: Vec<T> = (0..most).flat_map(|seed| Random::new(seed + 1).matrix::<T>(m, n)).collect();
+            let (qr, tau) = geqrf(on, m, n, &a);
+            let square = k * m;
+            let reflectors: Vec<T> = qr.chunks_exact(size.max(1)).flat_map(|qr| qr[..square].iter().copied()).collect();
+            let q = orgqr(on, m, k, k, &reflectors, &tau);
+            for x in 0..most.min(3) {
+                let (a, qr, tau) = (&a[x * size..][..size], &qr[x * size..][..size], &tau[x * k..][..k]);
+                let (expected, expected_tau) = expected(m, n, a);
+                // What the two round differently is amplified where a column is nearly one of those before it.
+                within(50.0, Matrix::of(m, n, qr).distance::<T>(&Matrix::of(m, n, &expected)), (on, m, n));
+                within(50.0, Matrix::of(k, 1, tau).distance::<T>(&Matrix::of(k, 1, &expected_tau)), (on, m, n));
+                check(on, (m, n), a, qr, tau);
+                let mut expected_q = qr[..square].to_vec();
+                let lapack = Orgqr::on(Library::openblas(), m, k, k).unwrap();
+                lapack.run(&mut expected_q, tau, OwnedWorkspace::new(lapack.workspace()).lend());
+                let q = Matrix::of(m, k, &q[x * square..][..square]);
+                within(4.0, q.distance::<T>(&Matrix::of(m, k, &expected_q)), (on, m, n));
+            }
+            for &count in counts {
+                let (part, part_tau) = geqrf(on, m, n, &a[..count * size]);
+                assert!(bits(&part) == bits(&qr[..count * size]), "{m} x {n}: a batch of {count}");
+                assert!(bits(&part_tau) == bits(&tau[..count * k]), "{m} x {n}: tau in a batch of {count}");
+                let part = orgqr(on, m, k, k, &reflectors[..count * square], &tau[..count * k]);
+                assert!(bits(&part) == bits(&q[..count * square]), "{m} x {n}: q in a batch of {count}");
+            }
+        }
+    }
+    for on in Instructions::all() {
+        test::<f32>(on);
+        test::<f64>(on);
+    }
+}
+
+#[test]
+fn columns_near_the_ends_of_the_range_are_factorised() {
+    fn test<T: Sample<RealPart = T> + Small>(on: Instructions) {
+        let tiny = T::min_positive_value() * T::epsilon();
+        for (m, n) in [(4, 4), (9, 7), (32, 32), (40, 40), (41, 39), (65, 65)] {
+            for scale in [tiny * T::of(1000.0, 0.0), T::min_positive_value(), T::epsilon(), T::max_value().sqrt()] {
+                // All columns, and every other one beside ordinary ones.
+                for step in [1, 2] {
+                    let mut a = Random::new(m).matrix::<T>(m, n);
+                    a.chunks_exact_mut(m).step_by(step).flatten().for_each(|x| *x *= scale);
+                    let (qr, tau) = geqrf(on, m, n, &a);
+                    assert!(qr.iter().chain(&tau).all(|&x| Float::is_finite(x)), "{on:?} {m} x {n} of {scale:?}");
+                    let (_, expected_tau) = expected(m, n, &a);
+                    if scale > tiny * T::of(1e6, 0.0) {
+                        check(on, (m, n), &a, &qr, &tau);
+                        within(
+                            100.0 * m as f64,
+                            Matrix::of(n, 1, &tau).distance::<T>(&Matrix::of(n, 1, &expected_tau)),
+                            (on, m, n),
+                        );
+                    }
+                }
+            }
+            // Squares of these overflow, and so would their sum.
+            let large = T::max_value() / T::of(8.0 * (m as f64).sqrt(), 0.0);
+            let (qr, tau) = geqrf(on, m, n, &vec![large; m * n]);
+            assert!(qr.iter().chain(&tau).all(|&x| Float::is_finite(x)), "{on:?} {m} x {n} of {large:?}");
+        }
+    }
+    for on in Instructions::all() {
+        test::<f32>(on);
+        test::<f64>(on);
+    }
+}
+
+#[test]
+fn a_column_without_a_tail_has_no_reflector() {
+    fn test<T: Sample<RealPart = T> + Small>(on: Instructions) {
+        for n in [1, 3, 4, 9, 32, 33, 40, 65] {
+            // Zeros, the identity, and what is triangular stay as they are.
+            let mut random = Random::new(n);
+            let triangle: Vec<T> =
+                (0..n * n).map(|x| if x % n <= x / n { T::of(random.number(), 0.0) } else { T::zero() }).collect();
+            let identity: Vec<T> = (0..n * n).map(|x| T::of(f64::from(u8::from(x % (n + 1) == 0)), 0.0)).collect();
+            for a in [vec![T::zero(); n * n], identity.clone(), triangle] {
+                let (qr, tau) = geqrf(on, n, n, &a);
+                assert!(qr == a && tau == vec![T::zero(); n], "{on:?} {n}");
+                assert!(orgqr(on, n, n, n, &qr, &tau) == identity, "{on:?} {n}");
+            }
+            // A negative diagonal is no reason either; a tail that is 0 in one column is.
+            let mut a = Random::new(n).matrix::<T>(n, n);
+            a[..n].fill(T::zero());
+            a[0] = T::of(-3.0, 0.0);
+            let (qr, tau) = geqrf(on, n, n, &a);
+            assert!(qr[0] == a[0] && tau[0] == T::zero());
+            check(on, (n, n), &a, &qr, &tau);
+            // Without reflectors, q is the identity.
+            assert!(orgqr(on, n, n, 0, &a, &[]) == identity);
+        }
+    }
+    for on in Instructions::all() {
+        test::<f32>(on);
+        test::<f64>(on);
+    }
+}
+
+#[test]
+fn signs_are_those_of_lapack() {
+    fn test<T: Sample<RealPart = T> + Small>(on: Instructions) {
+        for (alpha, beta) in [(3.0, -5.0), (-3.0, 5.0), (0.0, -4.0)] {
+            for n in [2, 40] {
+                let mut a = Random::new(n).matrix::<T>(n, n);
+                a[..n].fill(T::zero());
+                (a[0], a[1]) = (T::of(alpha, 0.0), T::of(4.0, 0.0));
+                let (qr, tau) = geqrf(on, n, n, &a);
+                assert_eq!(qr[0], T::of(beta, 0.0), "{on:?} {n}");
+                within(1.0, (qr[1].wide().re - 4.0 / (alpha - beta)).abs() / T::EPS, n);
+                within(2.0, (tau[0].wide().re - (beta - alpha) / beta).abs() / T::EPS, n);
+            }
+        }
+    }
+    for on in Instructions::all() {
+        test::<f32>(on);
+        test::<f64>(on);
+    }
+}
+
+#[test]
+fn what_is_not_finite_propagates_in_its_own_matrix() {
+    fn test<T: Sample<RealPart = T> + Small>(on: Instructions) {
+        for n in [1, 4, 9, 32, 40] {
+            for value in [<T as Float>::nan(), T::INFINITY, -T::INFINITY] {
+                let matrix = |seed: usize| {
+                    let mut a = Random::new(seed + 1).matrix::<T>(n, n);
+                    if seed == 1 {
+                        a[n / 2] = value;
+                    }
+                    a
+                };
+                let a: Vec<T> = (0..5).flat_map(matrix).collect();
+                let (qr, tau) = geqrf(on, n, n, &a);
+                let q = orgqr(on, n, n, n, &qr, &tau);
+                for seed in 0..5 {
+                    let part = seed * n * n..(seed + 1) * n * n;
+                    let (alone, alone_tau) = geqrf(on, n, n, &matrix(seed));
+                    let alone_q = orgqr(on, n, n, n, &alone, &alone_tau);
+                    for (found, alone) in [(&qr, alone), (&q, alone_q)] {
+                        let found = &found[part.clone()];
+                        let same = |(x, y): (&T, &T)| x.bits() == y.bits() || x.is_nan() && y.is_nan();
+                        assert!(found.iter().zip(&alone).all(same), "{on:?} {n}: matrix {seed}");
+                    }
+                    let finite = qr[part].iter().all(|&x| Float::is_finite(x));
+                    assert_eq!(finite, seed != 1, "{on:?} {n}: matrix {seed} with {value:?}");
+                }
+                if n > 1 {
+                    assert!(!Float::is_finite(tau[n]), "{on:?} {n}: tau with {value:?}");
+                }
+            }
+        }
+    }
+    for on in Instructions::all() {
+        test::<f32>(on);
+        test::<f64>(on);
+    }
+}
+
+#[test]
+fn shapes_for_which_lapack_is_faster_are_left_to_it() {
+    let on = Instructions::best();
+    assert!(small::qr_work::<f32>(on, 256, 256).is_some_and(|length| length > 256 * 256));
+    assert_eq!(small::qr_work::<f32>(on, 32, 1), Some(0));
+    for (m, n) in [(257, 257), (1, 257), (257, 200), (33, 8), (33, 0), (0, 33)] {
+        assert_eq!(small::qr_work::<f64>(on, m, n), None, "{m} x {n}");
+    }
+}
