@@ -20,7 +20,6 @@ use crate::lapack::Lapack;
 /// # Errors
 ///
 /// RESOURCE_EXHAUSTED without memory to work in.
-#[expect(clippy::too_many_arguments, reason = "jaxlib's")]
 #[ffi_handler(
     dtypes(T = [f32, f64, Complex<f32>, Complex<f64>]),
     target = { _: "tridiagonal_solve_perturbed_ffi" },
