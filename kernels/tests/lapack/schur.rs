@@ -95,8 +95,8 @@ fn schur_vectors_are_orthonormal_and_multiply_to_the_matrix() {
             let real = |i: usize| i + 1 >= n || !below(i);
             assert!((0..n).all(|i| real(i) || !T::COMPLEX), "{n}: not triangular");
             // The diagonal holds the values, of a block their real parts.
-            for i in 0..n {
-                let value = w[0][i].wide();
+            for (i, value) in w[0].iter().enumerate() {
+                let value = value.wide();
                 assert_eq!(value.re.to_bits(), t.at(i, i).re.to_bits(), "{n}: value {i}");
                 if T::COMPLEX {
                     assert_eq!(value.im.to_bits(), t.at(i, i).im.to_bits(), "{n}: value {i}");
