@@ -15,7 +15,7 @@ use crate::vectors::vectorised;
 const PART: usize = 1 << 14;
 
 /// The columns of a product that are summed in registers.
-const BLOCK: usize = 16;
+const BLOCK: usize = 8;
 
 /// An integer that says a place.
 pub trait Index: Element + ToPrimitive + Display {}
@@ -125,38 +125,53 @@ impl<'f, I: Index> Csr<'f, I> {
         pool: ThreadPool<'_>,
         out: &mut [T],
     ) -> Result<(), Error> {
-        self.for_each_part(width, pool, out, |rows, out| {
-            for (i, out) in rows.zip(out.chunks_exact_mut(width.max(1))) {
-                if !add {
-                    out.fill(T::zero());
-                }
-                match out {
-                    [out] => *out = *out + self.dot(self.row(i), data, rhs)?,
-                    _ => {
-                        let (blocks, rest) = out.as_chunks_mut::<BLOCK>();
-                        let mut first = 0;
-                        for out in blocks {
-                            let mut sums = *out;
-                            for entry in self.row(i) {
-                                let row = &rhs[self.column(entry)? * width + first..][..BLOCK];
-                                for (sum, &x) in sums.iter_mut().zip(row) {
-                                    *sum = sum.plus(data[entry], x);
-                                }
-                            }
-                            *out = sums;
-                            first += BLOCK;
-                        }
-                        for entry in self.row(i) {
-                            let row = &rhs[self.column(entry)? * width + first..][..rest.len()];
-                            for (out, &x) in rest.iter_mut().zip(row) {
-                                *out = out.plus(data[entry], x);
-                            }
-                        }
+        self.for_each_part(
+            width,
+            pool,
+            out,
+            #[inline(always)]
+            |rows, out| {
+                for (i, out) in rows.zip(out.chunks_exact_mut(width.max(1))) {
+                    if !add {
+                        out.fill(T::zero());
+                    }
+                    match out {
+                        [out] => *out = *out + self.dot(self.row(i), data, rhs)?,
+                        _ => self.add_row(self.row(i), data, rhs, out)?,
                     }
                 }
+                Ok(())
+            },
+        )
+    }
+
+    /// Adds the product of entries with a matrix as wide as `out`.
+    #[inline(always)]
+    fn add_row<T: Entry>(&self, entries: Range<usize>, data: &[T], rhs: &[T], out: &mut [T]) -> Result<(), usize> {
+        let width = out.len();
+        let (blocks, rest) = out.as_chunks_mut::<BLOCK>();
+        let mut first = 0;
+        for out in blocks {
+            let mut sums = *out;
+            for entry in entries.clone() {
+                let (value, row) = (data[entry], &rhs[self.column(entry)? * width + first..][..BLOCK]);
+                for (sum, &x) in sums.iter_mut().zip(row) {
+                    *sum = sum.plus(value, x);
+                }
             }
-            Ok(())
-        })
+            *out = sums;
+            first += BLOCK;
+        }
+        if rest.is_empty() {
+            return Ok(());
+        }
+        for entry in entries {
+            let (value, row) = (data[entry], &rhs[self.column(entry)? * width + first..][..rest.len()]);
+            for (out, &x) in rest.iter_mut().zip(row) {
+                *out = out.plus(value, x);
+            }
+        }
+        Ok(())
     }
 
     /// The product of entries with a vector, as four sums, so that none waits for another.
