@@ -24,7 +24,7 @@ OPERATIONS = {
 #: Routines whose target serves every type, and is called after them.
 _UNTYPED = ("tridiagonal_solve_perturbed",)
 
-#: The jaxlib from which on a routine's contract is ours, if that is not the first. Before, programs that JAX exported
+#: The jaxlib from which on a routine's contract is ours, if not the first. Before, programs that JAX exported
 #: called `trsm` with a factor, and the others did not exist.
 _SINCE = {"trsm": (0, 8), "ormqr": (0, 10), "unmqr": (0, 10), "tridiagonal_solve_perturbed": (0, 10)}
 
