@@ -33,7 +33,7 @@ OPERATIONS = {
 #: Routines whose target serves every type, and is called after them.
 _UNTYPED = ("tridiagonal_solve_perturbed", "cpu_csr_sparse_dense")
 
-#: The jaxlib from which on a routine's contract is ours, if that is not the first. Before, programs that JAX exported
+#: The jaxlib from which on a routine's contract is ours, if not the first. Before, programs that JAX exported
 #: called `trsm` with a factor, and the others did not exist.
 _SINCE = {
     "cpu_csr_sparse_dense": (0, 6, 2),
