@@ -16,6 +16,8 @@ TOOL := $(or $(PYTHON),python3)
 ENVIRONMENTS = $(TOOL) tools/environments.py
 NEWEST = $$($(ENVIRONMENTS) python newest)
 OLDEST = $$($(ENVIRONMENTS) python oldest)
+# On every processor: most of a test's time is XLA's, which compiles.
+PYTEST = -m pytest -q -n auto
 # The kernels as they were just built, for their Python package and its scripts.
 KERNELS = OXIDAX_KERNELS_LIBRARY=$(CURDIR)/target/release/liboxidax_kernels.so PYTHONPATH=kernels/python/src
 LIBRARIES := -p rms_norm -p lu_pivots -p oxidax_testlib -p linked -p oxidax-kernels
@@ -57,18 +59,18 @@ test-python: libraries
 	@$(ENVIRONMENTS) prepare oldest newest
 	@set -e; for python in "$(OLDEST)" "$(NEWEST)"; do \
 	  echo "==> the Python tests and examples, with $$python"; \
-	  $$python -m pytest -q python/tests; \
+	  $$python $(PYTEST) python/tests; \
 	  $(KERNELS) $$python bench/soak.py --calls 2000; \
 	  for demo in examples/*/demo.py; do $$python $$demo; done; \
 	done
 	@echo "==> the tests of the kernels, on the oldest jax"
-	$(KERNELS) $(OLDEST) -m pytest -q kernels/python/tests
+	$(KERNELS) $(OLDEST) $(PYTEST) kernels/python/tests
 
 # The kernels as a user has them: the wheel, in an environment of its own, on the newest jax.
 .PHONY: test-wheel
 test-wheel: wheel
 	@$(ENVIRONMENTS) fresh target/wheel/env newest target/wheel/*.whl
-	target/wheel/env/bin/python -m pytest -q kernels/python/tests
+	target/wheel/env/bin/python $(PYTEST) kernels/python/tests
 
 .PHONY: wheel
 wheel: toolchain openblas

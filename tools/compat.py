@@ -44,7 +44,7 @@ def main():
         print(f"==> {name}", flush=True)
         start = time.perf_counter()
         demo = passes(python, name, "demo", "examples/rms_norm/demo.py")
-        tests = passes(python, name, "tests", "-m", "pytest", "-q", "python/tests")
+        tests = passes(python, name, "tests", "-m", "pytest", "-q", "-n", "auto", "python/tests")
         version = f"3.{environments.version_of(str(python))[1]}"
         same = "same" if library_hash() == first else "CHANGED"
         table.append((name, version, demo, tests, same, time.perf_counter() - start))
