@@ -8,7 +8,7 @@ use super::flags::Uplo;
 use super::gemm::Product;
 use super::library::Library;
 use super::routines::{Number, Routines};
-use crate::small::{Best, Kernels};
+use crate::small::{Instructions, Kernels};
 
 /// A scalar type that LAPACK has routines for: `f32`, `f64`, `Complex<f32>`, `Complex<f64>`.
 #[diagnostic::on_unimplemented(
@@ -25,9 +25,6 @@ pub trait Lapack: Scalar + Number<Real = Self::RealPart> + From<Self::RealPart> 
     const COMPLEX: bool;
     /// Not a number, in both parts.
     const NAN: Self;
-    /// The kernels for small matrices, of a type that has them.
-    const SMALL: Option<&'static dyn Kernels<Self>>;
-
     /// Whether neither part is infinite or not a number.
     fn is_finite(self) -> bool;
     /// The real part.
@@ -40,11 +37,13 @@ pub trait Lapack: Scalar + Number<Real = Self::RealPart> + From<Self::RealPart> 
     fn complex(re: Self::RealPart, im: Self::RealPart) -> Self::ComplexOf;
     /// The routines of this type in a library.
     fn routines(library: &Library) -> &Routines<Self>;
+    /// The kernels for small matrices on some instructions, of a type that has them.
+    fn small(on: &Instructions) -> Option<&dyn Kernels<Self>>;
 }
 
 macro_rules! scalars {
     ($(
-        $letter:ident $scalar:ty, $real:ty, $complex:literal, $nan:expr, $small:expr,
+        $letter:ident $scalar:ty, $real:ty, $complex:literal, $nan:expr, |$on:ident| $small:expr,
         |$x:ident| $finite:expr, $re:expr, $im:expr, $conj:expr;
     )*) => {
         $(impl Lapack for $scalar {
@@ -52,8 +51,6 @@ macro_rules! scalars {
             type ComplexOf = Complex<$real>;
             const COMPLEX: bool = $complex;
             const NAN: Self = $nan;
-            const SMALL: Option<&'static dyn Kernels<Self>> = $small;
-
             #[inline(always)]
             fn is_finite(self) -> bool {
                 let $x = self;
@@ -87,6 +84,12 @@ macro_rules! scalars {
             fn routines(library: &Library) -> &Routines<Self> {
                 &library.$letter
             }
+
+            // Where this is inlined in another crate, it compiles all kernels again.
+            #[inline(never)]
+            fn small($on: &Instructions) -> Option<&dyn Kernels<Self>> {
+                $small
+            }
         })*
     };
 }
@@ -94,13 +97,13 @@ macro_rules! scalars {
 scalars! {
     // letter, type, real part, complex?, not a number, small kernels
     //     finite?, the real part, the imaginary part, the conjugate
-    s f32, f32, false, f32::NAN, Some(&Best),
+    s f32, f32, false, f32::NAN, |on| Some(on),
         |_x| _x.is_finite(), _x, 0.0, _x;
-    d f64, f64, false, f64::NAN, Some(&Best),
+    d f64, f64, false, f64::NAN, |on| Some(on),
         |_x| _x.is_finite(), _x, 0.0, _x;
-    c Complex<f32>, f32, true, Complex::new(f32::NAN, f32::NAN), None,
+    c Complex<f32>, f32, true, Complex::new(f32::NAN, f32::NAN), |_on| None,
         |x| x.re.is_finite() & x.im.is_finite(), x.re, x.im, Complex::conj(&x);
-    z Complex<f64>, f64, true, Complex::new(f64::NAN, f64::NAN), None,
+    z Complex<f64>, f64, true, Complex::new(f64::NAN, f64::NAN), |_on| None,
         |x| x.re.is_finite() & x.im.is_finite(), x.re, x.im, Complex::conj(&x);
 }
 

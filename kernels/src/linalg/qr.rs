@@ -29,6 +29,7 @@ use oxidax::prelude::*;
 
 use super::work::{for_each, group, threads, workspace};
 use crate::lapack::{Geqp3, Geqrf, Lapack, Orgqr, Ormqr, Side};
+use crate::small::Instructions;
 
 /// How much of the factors is wanted, with `k = min(m, n)`: NumPy's names.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, FfiAttr)]
@@ -111,7 +112,7 @@ fn factorise<T: Lapack>([m, n]: [usize; 2], a: &mut [T], pool: ThreadPool, tau: 
         return Ok(());
     }
     let pool = threads(pool, 2.0 * a.len() as f64 * k as f64);
-    match T::SMALL.and_then(|small| Some((small, small.qr_work(m, n)?))) {
+    match T::small(&Instructions::best()).and_then(|small| Some((small, small.qr_work(m, n)?))) {
         Some((small, length)) => {
             let group = group(elements, small.together(m, n));
             let groups = a.chunks_mut(group * elements).zip(tau.chunks_mut(group * k));
@@ -163,7 +164,7 @@ fn multiply<T: Lapack>([m, n, k]: [usize; 3], a: &mut [T], pool: ThreadPool, tau
     let pool = threads(pool, 2.0 * a.len() as f64 * k as f64);
     // Without reflectors, there is nothing to split.
     let of = |first: usize, count: usize| &tau[first * k..(first + count) * k];
-    match T::SMALL.and_then(|small| Some((small, small.qr_work(m, n)?))) {
+    match T::small(&Instructions::best()).and_then(|small| Some((small, small.qr_work(m, n)?))) {
         Some((small, length)) => {
             let group = group(elements, small.together(m, n));
             for_each(pool, a.chunks_mut(group * elements).enumerate(), |scratch, (x, a)| {

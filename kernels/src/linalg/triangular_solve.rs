@@ -13,7 +13,7 @@ use oxidax::prelude::*;
 
 use super::work::{group, threads};
 use crate::lapack::{Diag, Lapack, Side, Transpose, Triangle, Trsm, Uplo};
-use crate::small::LARGEST_SYSTEM;
+use crate::small::{Instructions, LARGEST_SYSTEM};
 
 /// Solves, in place of `b`.
 ///
@@ -51,7 +51,8 @@ pub fn trsm<T: Lapack>(
     }
     let (of_a, of_b) = (triangle.order(m, n).pow(2), m * n);
     let pool = threads(pool, b.len() as f64 * triangle.order(m, n) as f64);
-    let small = T::SMALL.filter(|_| m.max(n) <= LARGEST_SYSTEM);
+    let best = Instructions::best();
+    let small = T::small(&best).filter(|_| m.max(n) <= LARGEST_SYSTEM);
     let group = group(of_a + of_b, small.map_or(1, |small| small.together(m, n)));
     pool.for_each(a.chunks(group * of_a).zip(b.chunks_mut(group * of_b)), |(a, b)| match small {
         Some(small) => small.trsm(triangle, m, n, a, b),

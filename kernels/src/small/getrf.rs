@@ -9,11 +9,8 @@ use crate::lapack::Int;
 
 const SHORT: usize = IN_LANES[0];
 
-/// `a = p l u`, in place, for each of `info.len()` matrices of `m x n`, both at most [`LARGEST`].
-///
-/// `pivots` holds `min(m, n)` for each matrix, counted from 1. The pivot is the first of the largest elements, as in
-/// LAPACK. info > 0: that pivot, the first of them, is zero.
-pub fn getrf<T: Small>(
+/// [`Kernels::getrf`](super::Kernels::getrf), on these instructions.
+pub(super) fn getrf<T: Small>(
     instructions: Instructions,
     m: usize,
     n: usize,

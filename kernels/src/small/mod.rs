@@ -6,7 +6,8 @@
 //! depend on the batch**. A caller chooses between these kernels and LAPACK by size and type.
 //!
 //! Matrices are column-major, packed one after the other. In lanes, sizes are at most [`LARGEST`], of systems
-//! [`LARGEST_SYSTEM`]; above it, `blocks` has what [`potrf_work`] and [`qr_work`] name.
+//! [`LARGEST_SYSTEM`]; above it, `blocks` has
+//! what `potrf_work` and `qr_work` of [`Kernels`] name.
 #![forbid(unsafe_code)]
 
 mod blocks;
@@ -21,10 +22,7 @@ use num_traits::Float;
 
 use crate::lapack::{Int, Lapack, Triangle, Uplo};
 
-pub use getrf::getrf;
-pub use potrf::{potrf, potrf_work};
-pub use qr::{geqrf, orgqr, qr_work};
-pub use trsm::{LARGEST_SYSTEM, trsm};
+pub use trsm::LARGEST_SYSTEM;
 
 /// The largest size of a matrix in lanes: up to it, these kernels are faster than LAPACK's.
 pub const LARGEST: usize = 32;
@@ -35,60 +33,81 @@ pub trait Small: Lapack + Float + SimdFloatElement {}
 impl Small for f32 {}
 impl Small for f64 {}
 
-/// The kernels of a type that has them, on the best instructions, for code that is generic over all of LAPACK's types.
+/// The kernels of a type that has them, for code that is generic over all of LAPACK's types: see [`Lapack::small`].
 pub trait Kernels<T>: Sync {
     /// How many matrices of `m x n` are factorised together.
     fn together(&self, m: usize, n: usize) -> usize;
-    /// [`potrf_work`].
+
+    /// The length of the work memory for the factor of `n x n`; none of a size for which LAPACK is the faster one.
     fn potrf_work(&self, n: usize) -> Option<usize>;
-    /// [`potrf`].
+
+    /// `a = l l^T` or `a = u^T u`, in place, for each of `info.len()` matrices of `n x n`.
+    ///
+    /// Only the triangle `uplo` is used, the other one keeps its bits; `work` is as long as
+    /// [`potrf_work`](Self::potrf_work) says. info > 0: the leading minor of that order is not positive definite (or not a
+    /// number), and what the factor is from there on is open.
     fn potrf(&self, uplo: Uplo, n: usize, a: &mut [T], info: &mut [Int], work: &mut [T]);
-    /// [`getrf`].
+
+    /// `a = p l u`, in place, for each of `info.len()` matrices of `m x n`, both at most [`LARGEST`].
+    ///
+    /// `pivots` holds `min(m, n)` for each matrix, counted from 1. The pivot is the first of the largest elements, as in
+    /// LAPACK. info > 0: that pivot, the first of them, is zero.
     fn getrf(&self, m: usize, n: usize, a: &mut [T], pivots: &mut [Int], info: &mut [Int]);
-    /// [`qr_work`].
+
+    /// The length of the work memory for QR of `m x n`; none of a shape for which LAPACK is the faster one.
     fn qr_work(&self, m: usize, n: usize) -> Option<usize>;
-    /// [`geqrf`].
+
+    /// `a = q r`, in place, for each of some matrices of `m x n`, as LAPACK's `geqrf`.
+    ///
+    /// `tau` holds `min(m, n)` for each matrix; `work` is as long as [`qr_work`](Self::qr_work) says. Input that is not
+    /// finite propagates.
     fn geqrf(&self, m: usize, n: usize, a: &mut [T], tau: &mut [T], work: &mut [T]);
-    /// [`orgqr`].
+
+    /// The first `n` columns of the product of `k` reflectors of length `m`, in their place, for each of some matrices, as
+    /// LAPACK's `orgqr`; `k <= n <= m`.
+    ///
+    /// `tau` holds `k` for each matrix; `work` is as long as [`qr_work`](Self::qr_work) says.
     fn orgqr(&self, m: usize, n: usize, k: usize, a: &mut [T], tau: &[T], work: &mut [T]);
-    /// [`trsm`].
+
+    /// `op(a) x = b` or `x op(a) = b`, in place of `b`, for each of a batch of systems; `b` is `m x n`, and both are at
+    /// most [`LARGEST_SYSTEM`].
+    ///
+    /// Only one triangle of `a` is used. As in OpenBLAS, the inverses of its diagonal multiply: a zero gives infinities and
+    /// NaN.
     fn trsm(&self, triangle: Triangle, m: usize, n: usize, a: &[T], b: &mut [T]);
 }
 
-/// The kernels of every [`Small`] type.
-pub struct Best;
-
-impl<T: Small> Kernels<T> for Best {
+impl<T: Small> Kernels<T> for Instructions {
     fn together(&self, m: usize, n: usize) -> usize {
-        if m.max(n) <= LARGEST { Instructions::best().lanes::<T>() } else { 1 }
+        if m.max(n) <= LARGEST { self.lanes::<T>() } else { 1 }
     }
 
     fn potrf_work(&self, n: usize) -> Option<usize> {
-        potrf_work::<T>(Instructions::best(), n)
+        potrf::work::<T>(*self, n)
     }
 
     fn potrf(&self, uplo: Uplo, n: usize, a: &mut [T], info: &mut [Int], work: &mut [T]) {
-        potrf(Instructions::best(), uplo, n, a, info, work);
+        potrf::potrf(*self, uplo, n, a, info, work);
     }
 
     fn getrf(&self, m: usize, n: usize, a: &mut [T], pivots: &mut [Int], info: &mut [Int]) {
-        getrf(Instructions::best(), m, n, a, pivots, info);
+        getrf::getrf(*self, m, n, a, pivots, info);
     }
 
     fn qr_work(&self, m: usize, n: usize) -> Option<usize> {
-        qr_work::<T>(Instructions::best(), m, n)
+        qr::work::<T>(*self, m, n)
     }
 
     fn geqrf(&self, m: usize, n: usize, a: &mut [T], tau: &mut [T], work: &mut [T]) {
-        geqrf(Instructions::best(), m, n, a, tau, work);
+        qr::geqrf(*self, m, n, a, tau, work);
     }
 
     fn orgqr(&self, m: usize, n: usize, k: usize, a: &mut [T], tau: &[T], work: &mut [T]) {
-        orgqr(Instructions::best(), m, n, k, a, tau, work);
+        qr::orgqr(*self, m, n, k, a, tau, work);
     }
 
     fn trsm(&self, triangle: Triangle, m: usize, n: usize, a: &[T], b: &mut [T]) {
-        trsm(Instructions::best(), triangle, m, n, a, b);
+        trsm::trsm(*self, triangle, m, n, a, b);
     }
 }
 
@@ -125,7 +144,7 @@ impl Instructions {
     }
 
     /// How many matrices a vector holds.
-    pub fn lanes<T: Small>(self) -> usize {
+    fn lanes<T: Small>(self) -> usize {
         fn lanes<S: Simd, T: Small>(_: S) -> usize {
             Vector::<S, T>::LEN
         }

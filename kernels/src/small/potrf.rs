@@ -10,19 +10,16 @@ use crate::lapack::{Int, Uplo};
 
 const SHORT: usize = IN_LANES[0];
 
-/// The length of the work memory for the factor of `n x n`; none of a size for which LAPACK is the faster one.
-pub fn potrf_work<T: Small>(instructions: Instructions, n: usize) -> Option<usize> {
+/// [`Kernels::potrf_work`](super::Kernels::potrf_work), on these instructions.
+pub(super) fn work<T: Small>(instructions: Instructions, n: usize) -> Option<usize> {
     if n <= LARGEST {
         return Some(0);
     }
     (n <= blocks::LARGEST_POTRF).then(|| blocks::potrf_work::<T>(instructions, n))
 }
 
-/// `a = l l^T` or `a = u^T u`, in place, for each of `info.len()` matrices of `n x n`.
-///
-/// Only the triangle `uplo` is used, the other one keeps its bits; `work` is as long as [`potrf_work`] says. info > 0: the
-/// leading minor of that order is not positive definite (or not a number), and what the factor is from there on is open.
-pub fn potrf<T: Small>(
+/// [`Kernels::potrf`](super::Kernels::potrf), on these instructions.
+pub(super) fn potrf<T: Small>(
     instructions: Instructions,
     uplo: Uplo,
     n: usize,

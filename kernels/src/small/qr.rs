@@ -9,18 +9,23 @@ use super::{IN_LANES, Instructions, LARGEST, Small, Vector, index, places, worth
 
 const SHORT: usize = IN_LANES[0];
 
-/// The length of the work memory for QR of `m x n`; none of a shape for which LAPACK is the faster one.
-pub fn qr_work<T: Small>(instructions: Instructions, m: usize, n: usize) -> Option<usize> {
+/// [`Kernels::qr_work`](super::Kernels::qr_work), on these instructions.
+pub(super) fn work<T: Small>(instructions: Instructions, m: usize, n: usize) -> Option<usize> {
     if m.max(n) <= LARGEST {
         return Some(0);
     }
     blocks::serve_qr(m, n).then(|| blocks::qr_work::<T>(instructions, m, n))
 }
 
-/// `a = q r`, in place, for each of some matrices of `m x n`, as LAPACK's `geqrf`.
-///
-/// `tau` holds `min(m, n)` for each matrix; `work` is as long as [`qr_work`] says. Input that is not finite propagates.
-pub fn geqrf<T: Small>(instructions: Instructions, m: usize, n: usize, a: &mut [T], tau: &mut [T], work: &mut [T]) {
+/// [`Kernels::geqrf`](super::Kernels::geqrf), on these instructions.
+pub(super) fn geqrf<T: Small>(
+    instructions: Instructions,
+    m: usize,
+    n: usize,
+    a: &mut [T],
+    tau: &mut [T],
+    work: &mut [T],
+) {
     if m == 0 || n == 0 {
         return;
     }
@@ -37,11 +42,8 @@ pub fn geqrf<T: Small>(instructions: Instructions, m: usize, n: usize, a: &mut [
     }
 }
 
-/// The first `n` columns of the product of `k` reflectors of length `m`, in their place, for each of some matrices, as
-/// LAPACK's `orgqr`; `k <= n <= m`.
-///
-/// `tau` holds `k` for each matrix; `work` is as long as [`qr_work`] says.
-pub fn orgqr<T: Small>(
+/// [`Kernels::orgqr`](super::Kernels::orgqr), on these instructions.
+pub(super) fn orgqr<T: Small>(
     instructions: Instructions,
     m: usize,
     n: usize,

@@ -16,11 +16,8 @@ const ELEMENTS: usize = LARGEST_SYSTEM * LARGEST_SYSTEM;
 /// The length of a buffer in which rows are filled up to whole vectors, of at most 16 lanes.
 const ALONE: usize = LARGEST_SYSTEM * 16;
 
-/// `op(a) x = b` or `x op(a) = b`, in place of `b`, for each of a batch of systems; `b` is `m x n`, and both are at most
-/// [`LARGEST_SYSTEM`].
-///
-/// Only one triangle of `a` is used. As in OpenBLAS, the inverses of its diagonal multiply: a zero gives infinities and NaN.
-pub fn trsm<T: Small>(instructions: Instructions, triangle: Triangle, m: usize, n: usize, a: &[T], b: &mut [T]) {
+/// [`Kernels::trsm`](super::Kernels::trsm), on these instructions.
+pub(super) fn trsm<T: Small>(instructions: Instructions, triangle: Triangle, m: usize, n: usize, a: &[T], b: &mut [T]) {
     assert!(m <= LARGEST_SYSTEM && n <= LARGEST_SYSTEM, "trsm: {m} x {n} is not a small size");
     if m == 0 || n == 0 {
         return;

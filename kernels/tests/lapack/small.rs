@@ -2,7 +2,7 @@
 
 use num_traits::Float;
 use oxidax_kernels::lapack::{Diag, Getrf, Int, Potrf, Transpose, Trsm, Uplo};
-use oxidax_kernels::small::{self, Instructions, LARGEST, Small};
+use oxidax_kernels::small::{Instructions, Kernels, LARGEST, Small};
 
 use crate::sample::{Matrix, Random, Sample, bits, within};
 use crate::systems::{product, triangles, triangular};
@@ -14,9 +14,14 @@ const SIZES: [usize; 14] = [0, 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, LARGEST];
 /// In blocks, one past a block, whole vectors, the largest.
 const IN_BLOCKS: [usize; 7] = [33, 34, 37, 40, 63, 64, 128];
 
+/// The kernels as they are compiled in the library.
+pub fn kernels<T: Small>(on: &Instructions) -> &dyn Kernels<T> {
+    T::small(on).expect("kernels of this type")
+}
+
 /// What it held before does not matter.
 fn work<T: Small>(on: Instructions, n: usize) -> Vec<T> {
-    vec![<T as Float>::nan(); small::potrf_work::<T>(on, n).expect("a size for these kernels")]
+    vec![<T as Float>::nan(); kernels::<T>(&on).potrf_work(n).expect("a size for these kernels")]
 }
 
 fn batch_of<T>(count: usize, matrix: impl Fn(usize) -> Vec<T>) -> Vec<T> {
@@ -44,7 +49,7 @@ fn cholesky_of_a_batch_is_that_of_lapack() {
             });
             let mut whole = given.clone();
             let mut info = [-1; 37];
-            small::potrf(on, uplo, n, &mut whole, &mut info, &mut work(on, n));
+            kernels::<T>(&on).potrf(uplo, n, &mut whole, &mut info, &mut work(on, n));
             assert_eq!(info, [0; 37]);
             let lapack = Potrf::new(uplo, n).unwrap();
             for (found, given) in whole.chunks_exact((n * n).max(1)).zip(given.chunks_exact((n * n).max(1))) {
@@ -60,7 +65,7 @@ fn cholesky_of_a_batch_is_that_of_lapack() {
             }
             for count in BATCHES {
                 let mut part = given[..count * n * n].to_vec();
-                small::potrf(on, uplo, n, &mut part, &mut vec![-1; count], &mut work(on, n));
+                kernels::<T>(&on).potrf(uplo, n, &mut part, &mut vec![-1; count], &mut work(on, n));
                 assert!(bits(&part) == bits(&whole[..count * n * n]), "{uplo:?} {n}: a batch of {count}");
             }
         }
@@ -88,7 +93,7 @@ fn cholesky_of_a_batch_tells_which_matrix_fails_and_where() {
                     })
                     .collect();
                 let mut info = vec![-1; count];
-                small::potrf(on, Uplo::Lower, n, &mut a, &mut info, &mut work(on, n));
+                kernels::<T>(&on).potrf(Uplo::Lower, n, &mut a, &mut info, &mut work(on, n));
                 assert_eq!(info, expected, "{n}");
             }
         }
@@ -106,7 +111,7 @@ fn lu_of_a_batch_is_that_of_lapack() {
             let (size, k) = (m * n, m.min(n));
             let given = batch_of(37, |seed| Random::new(seed + 1).matrix::<T>(m, n));
             let (mut whole, mut pivots, mut info) = (given.clone(), vec![-1; 37 * k], [-1; 37]);
-            small::getrf(on, m, n, &mut whole, &mut pivots, &mut info);
+            kernels::<T>(&on).getrf(m, n, &mut whole, &mut pivots, &mut info);
             assert_eq!(info, [0; 37]);
             let lapack = Getrf::new(m, n).unwrap();
             for x in 0..37 {
@@ -119,7 +124,7 @@ fn lu_of_a_batch_is_that_of_lapack() {
             }
             for count in BATCHES {
                 let (mut part, mut part_pivots) = (given[..count * size].to_vec(), vec![-1; count * k]);
-                small::getrf(on, m, n, &mut part, &mut part_pivots, &mut vec![-1; count]);
+                kernels::<T>(&on).getrf(m, n, &mut part, &mut part_pivots, &mut vec![-1; count]);
                 assert!(bits(&part) == bits(&whole[..count * size]), "{m} x {n}: a batch of {count}");
                 assert_eq!(part_pivots, pivots[..count * k]);
             }
@@ -152,10 +157,10 @@ fn lu_of_unusual_matrices_does_not_depend_on_the_batch() {
             };
             let given = batch_of(37, matrix);
             let (mut whole, mut pivots, mut info) = (given.clone(), vec![0; 37 * n], [-1; 37]);
-            small::getrf(on, n, n, &mut whole, &mut pivots, &mut info);
+            kernels::<T>(&on).getrf(n, n, &mut whole, &mut pivots, &mut info);
             for x in 0..37 {
                 let (mut alone, mut alone_pivots, mut alone_info) = (matrix(x), vec![0; n], [-1]);
-                small::getrf(on, n, n, &mut alone, &mut alone_pivots, &mut alone_info);
+                kernels::<T>(&on).getrf(n, n, &mut alone, &mut alone_pivots, &mut alone_info);
                 assert!(same(&alone, &whole[x * n * n..][..n * n]), "{n}: matrix {x}");
                 assert_eq!((&alone_pivots[..], alone_info[0]), (&pivots[x * n..][..n], info[x]), "{n}: matrix {x}");
                 assert!(alone_pivots.iter().enumerate().all(|(i, p)| (i as Int + 1..=n as Int).contains(p)));
@@ -183,7 +188,7 @@ fn triangular_systems_of_a_batch_are_solved_from_what_is_read() {
             let a = batch_of(37, |seed| triangular(triangle, order, seed + 1, outside));
             let b = batch_of(37, |seed| Random::new(seed + 99).matrix::<T>(m, n));
             let mut whole = b.clone();
-            small::trsm(on, triangle, m, n, &a, &mut whole);
+            kernels::<T>(&on).trsm(triangle, m, n, &a, &mut whole);
             let lapack = Trsm::new(triangle, m, n).unwrap();
             let systems = a.chunks_exact((order * order).max(1)).zip(b.chunks_exact((m * n).max(1)));
             for ((a, b), x) in systems.zip(whole.chunks_exact((m * n).max(1))) {
@@ -195,7 +200,7 @@ fn triangular_systems_of_a_batch_are_solved_from_what_is_read() {
             }
             for count in BATCHES {
                 let mut part = b[..count * m * n].to_vec();
-                small::trsm(on, triangle, m, n, &a[..count * order * order], &mut part);
+                kernels::<T>(&on).trsm(triangle, m, n, &a[..count * order * order], &mut part);
                 assert!(bits(&part) == bits(&whole[..count * m * n]), "{triangle:?} {m} x {n}: a batch of {count}");
             }
         }
@@ -232,10 +237,10 @@ fn triangular_systems_have_the_same_bits_alone_whatever_they_hold() {
                     b
                 };
                 let (a, mut whole) = (batch_of(37, matrix), batch_of(37, right));
-                small::trsm(on, triangle, m, n, &a, &mut whole);
+                kernels::<T>(&on).trsm(triangle, m, n, &a, &mut whole);
                 for x in 0..37 {
                     let mut alone = right(x);
-                    small::trsm(on, triangle, m, n, &matrix(x), &mut alone);
+                    kernels::<T>(&on).trsm(triangle, m, n, &matrix(x), &mut alone);
                     let part = &whole[x * m * n..][..m * n];
                     assert!(bits(&alone) == bits(part), "{triangle:?} {m} x {n}: system {x}");
                     if matches!(x % 6, 0 | 3..) {

@@ -2,9 +2,10 @@
 
 use num_traits::Float;
 use oxidax_kernels::lapack::{Geqrf, Library, Orgqr, OwnedWorkspace};
-use oxidax_kernels::small::{self, Instructions, Small};
+use oxidax_kernels::small::{Instructions, LARGEST, Small};
 
 use crate::sample::{Matrix, Random, Sample, Wide, bits, within};
+use crate::small::kernels;
 
 /// Empty, one, square, wide, tall: in lanes, and in blocks, one before, at and past whole vectors, blocks and the largest size.
 const SHAPES: [(usize, usize); 37] = [
@@ -49,24 +50,24 @@ const SHAPES: [(usize, usize); 37] = [
 
 /// Two vectors of lanes, and every rest; in blocks, two.
 fn counts(m: usize, n: usize) -> &'static [usize] {
-    if m.max(n) <= small::LARGEST { &[1, 2, 3, 5, 8, 16, 17, 37] } else { &[1, 2] }
+    if m.max(n) <= LARGEST { &[1, 2, 3, 5, 8, 16, 17, 37] } else { &[1, 2] }
 }
 
 fn work<T: Small>(on: Instructions, m: usize, n: usize) -> Vec<T> {
     // What it held before does not matter.
-    vec![<T as Float>::nan(); small::qr_work::<T>(on, m, n).expect("a shape for these kernels")]
+    vec![<T as Float>::nan(); kernels::<T>(&on).qr_work(m, n).expect("a shape for these kernels")]
 }
 
 fn geqrf<T: Small>(on: Instructions, m: usize, n: usize, a: &[T]) -> (Vec<T>, Vec<T>) {
     let count = a.len() / (m * n).max(1);
     let (mut qr, mut tau) = (a.to_vec(), vec![<T as Float>::nan(); m.min(n) * count]);
-    small::geqrf(on, m, n, &mut qr, &mut tau, &mut work(on, m, n));
+    kernels::<T>(&on).geqrf(m, n, &mut qr, &mut tau, &mut work(on, m, n));
     (qr, tau)
 }
 
 fn orgqr<T: Small>(on: Instructions, m: usize, n: usize, k: usize, a: &[T], tau: &[T]) -> Vec<T> {
     let mut q = a.to_vec();
-    small::orgqr(on, m, n, k, &mut q, tau, &mut work(on, m, n));
+    kernels::<T>(&on).orgqr(m, n, k, &mut q, tau, &mut work(on, m, n));
     q
 }
 
@@ -87,7 +88,7 @@ fn check<T: Sample<RealPart = T> + Small>(on: Instructions, (m, n): (usize, usiz
     let r = Matrix::from_fn(k, n, |i, j| if i <= j { r.at(i, j) } else { zero });
     // As many columns as there are reflectors, one more, and all.
     for columns in [k, (k + 1).min(m), m] {
-        if small::qr_work::<T>(on, m, columns).is_none() {
+        if kernels::<T>(&on).qr_work(m, columns).is_none() {
             continue;
         }
         let mut q = qr[..m * k].to_vec();
@@ -266,9 +267,9 @@ fn what_is_not_finite_propagates_in_its_own_matrix() {
 #[test]
 fn shapes_for_which_lapack_is_faster_are_left_to_it() {
     let on = Instructions::best();
-    assert!(small::qr_work::<f32>(on, 256, 256).is_some_and(|length| length > 256 * 256));
-    assert_eq!(small::qr_work::<f32>(on, 32, 1), Some(0));
+    assert!(kernels::<f32>(&on).qr_work(256, 256).is_some_and(|length| length > 256 * 256));
+    assert_eq!(kernels::<f32>(&on).qr_work(32, 1), Some(0));
     for (m, n) in [(257, 257), (1, 257), (257, 200), (33, 8), (33, 0), (0, 33)] {
-        assert_eq!(small::qr_work::<f64>(on, m, n), None, "{m} x {n}");
+        assert_eq!(kernels::<f64>(&on).qr_work(m, n), None, "{m} x {n}");
     }
 }
