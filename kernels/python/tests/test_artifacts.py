@@ -100,6 +100,9 @@ functions = {
     "triangular_solve": lambda x: jax.lax.linalg.triangular_solve(x, x, left_side=True, lower=True),
     "tridiagonal_solve": lambda x: jax.lax.linalg.tridiagonal_solve(x[:, 0], x[:, 1] + 9, x[:, 2], x),
 }
+from oxidax_kernels import _contracts, _jaxlib
+if "lapack_dtrsm_ffi" in _contracts.later_than(_jaxlib.version()):
+    del functions["triangular_solve"]  # which stays jaxlib's
 batch, = export.symbolic_shape("b")
 for name, function in functions.items():
     exported = export.export(jax.jit(function))(jax.ShapeDtypeStruct((batch, 5, 5), jnp.float64))
@@ -129,5 +132,5 @@ for path in pathlib.Path(sys.argv[1]).iterdir():
 
 def test_programs_exported_on_jaxlibs_kernels_for_any_batch(run_python, tmp_path):
     run_python(EXPORT, tmp_path)
-    assert len(list(tmp_path.iterdir())) == 7
+    assert len(list(tmp_path.iterdir())) >= 6
     run_python(NO_LOWERING + CALL, tmp_path)

@@ -359,12 +359,12 @@ def test_the_operations_and_jaxlibs_targets_leave_each_other_alone(run_python):
         import sys
         import numpy as np
         import oxidax_kernels
-        from oxidax_kernels import _library, ops
+        from oxidax_kernels import _contracts, _jaxlib, _library, ops
         assert "jax" not in sys.modules
         ops.lu  # loads the library, and so registers its operations
         assert oxidax_kernels.installed() == ()
         ours = oxidax_kernels.install()
-        assert set(ours) == set(_library.handlers())
+        assert set(ours) == set(_library.handlers()) - _contracts.later_than(_jaxlib.version())
         a = 4 * np.eye(2, dtype=np.float32)
         factor = ops.cholesky(a)  # starts the backend
         assert oxidax_kernels.installed() == ours
