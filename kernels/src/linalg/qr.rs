@@ -27,7 +27,7 @@
 
 use oxidax::prelude::*;
 
-use super::work::{for_each, group, threads, workspace};
+use super::work::{for_each, group, same_batch, threads, workspace};
 use crate::lapack::{Geqp3, Geqrf, Lapack, Orgqr, Ormqr, Side};
 use crate::small::Instructions;
 
@@ -162,6 +162,7 @@ fn multiply<T: Lapack>([m, n, k]: [usize; 3], a: &mut [T], pool: ThreadPool, tau
         return Ok(());
     }
     let pool = threads(pool, 2.0 * a.len() as f64 * k as f64);
+    same_batch("tau", tau.len(), a.len() / elements * k)?;
     // Without reflectors, there is nothing to split.
     let of = |first: usize, count: usize| &tau[first * k..(first + count) * k];
     match T::small(&Instructions::best()).and_then(|small| Some((small, small.qr_work(m, n)?))) {

@@ -11,7 +11,7 @@
 
 use oxidax::prelude::*;
 
-use super::work::{group, threads};
+use super::work::{group, same_batch, threads};
 use crate::lapack::{Diag, Lapack, Side, Transpose, Triangle, Trsm, Uplo};
 use crate::small::{Instructions, LARGEST_SYSTEM};
 
@@ -19,7 +19,7 @@ use crate::small::{Instructions, LARGEST_SYSTEM};
 ///
 /// # Errors
 ///
-/// INVALID_ARGUMENT if a matrix is too large for LAPACK's integers.
+/// INVALID_ARGUMENT if a matrix is too large for LAPACK's integers, or if `a` and `b` have other batches.
 #[expect(clippy::too_many_arguments, reason = "BLAS's")]
 #[ffi_handler(
     dtypes(T = [f32, f64, Complex<f32>, Complex<f64>]),
@@ -50,6 +50,7 @@ pub fn trsm<T: Lapack>(
         return Ok(());
     }
     let (of_a, of_b) = (triangle.order(m, n).pow(2), m * n);
+    same_batch("a", a.len(), b.len() / of_b * of_a)?;
     let pool = threads(pool, b.len() as f64 * triangle.order(m, n) as f64);
     let best = Instructions::best();
     let small = T::small(&best).filter(|_| m.max(n) <= LARGEST_SYSTEM);

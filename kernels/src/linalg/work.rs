@@ -30,6 +30,19 @@ pub(super) fn group(elements: usize, lanes: usize) -> usize {
     (GROUP / elements).max(1).next_multiple_of(lanes)
 }
 
+/// Refuses an operand whose batch is not the results': the target's contract knows no broadcasting.
+///
+/// # Errors
+///
+/// INVALID_ARGUMENT, with both numbers of elements.
+pub(super) fn same_batch(name: &str, elements: usize, expected: usize) -> Result<(), Error> {
+    if elements == expected {
+        return Ok(());
+    }
+    let message = format!("{name:?} has {elements} elements, and {expected} in the batch of the results: broadcast it");
+    Err(Error::invalid_argument(message))
+}
+
 /// Calls a function that may lack memory for each item, on some of the pool's threads, with the thread's own memory.
 pub(super) fn for_each<I>(
     pool: ThreadPool<'_>,

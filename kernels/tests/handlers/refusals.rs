@@ -2,7 +2,7 @@
 
 use oxidax::testing::CallFrame;
 use oxidax::{Element, ErrorCode};
-use oxidax_kernels::lapack::{Diag, Eigenvectors, SchurVectors, Side, SvdJob, Transpose, Triangle, Uplo};
+use oxidax_kernels::lapack::{Diag, Side, SvdJob, Transpose, Triangle, Uplo, Vectors};
 
 use crate::for_each_scalar;
 use crate::targets::{Memory, Op, Problem, Target};
@@ -24,9 +24,9 @@ fn frame<T: Target>(op: Op) -> CallFrame {
 /// Every target that has attributes, with their names.
 fn with_attributes() -> [(Op, &'static str); 14] {
     let trsm = Op::Trsm(TRIANGLE);
-    let geev = Op::Geev(Eigenvectors::Skip, Eigenvectors::Compute);
-    let syevd = Op::Syevd(Eigenvectors::Skip, Uplo::Upper);
-    let gees = Op::Gees(SchurVectors::Skip);
+    let geev = Op::Geev(Vectors::Skip, Vectors::Compute);
+    let syevd = Op::Syevd(Vectors::Skip, Uplo::Upper);
+    let gees = Op::Gees(Vectors::Skip);
     [
         (Op::Potrf(Uplo::Upper), "uplo"),
         (Op::Gesdd(SvdJob::Some), "mode"),
@@ -88,7 +88,7 @@ fn letters_that_jaxlib_refuses_too() {
             frame.attr(name, letter)
         };
         refused(with(Op::Gesvd(SvdJob::Some), "mode", b'O'), &["gesvd", "mode", "79"]);
-        refused(with(Op::Gees(SchurVectors::Compute), "sort", b'S'), &["gees", "sort", "83", "78 (no)"]);
+        refused(with(Op::Gees(Vectors::Compute), "sort", b'S'), &["gees", "sort", "83", "78 (no)"]);
     }
     for_each_scalar!(test);
 }
@@ -204,6 +204,28 @@ fn reflectors_that_do_not_fit_what_they_multiply() {
         refused(call([4, 3], 2, [4, 5], false), &["the length of what they multiply"]);
         refused(call([4, 1], 2, [4, 5], true), &["more reflectors than columns"]);
         refused(call([2, 3], 3, [2, 5], true), &["more reflectors than rows"]);
+    }
+    for_each_scalar!(test);
+}
+
+#[test]
+fn operands_of_other_batches_than_the_results() {
+    fn test<T: Target>() {
+        // On small kernels and on LAPACK's.
+        for n in [3usize, 40] {
+            let size = n as i64;
+            let (one, three) = (vec![T::one(); n * n], vec![T::one(); 3 * n * n]);
+            for dims in [&[size, size][..], &[1, size, size]] {
+                let frame = CallFrame::new(&Op::Trsm(TRIANGLE).target::<T>()).arg(&one, dims);
+                let frame = frame.inout(&three, &[3, size, size]).attr("side", b'L').attr("uplo", b'L');
+                let frame = frame.attr("trans_x", b'N').attr("diag", b'N');
+                refused(frame, &["\"a\" has", &format!("{} in the batch of the results", 3 * n * n)]);
+            }
+            for dims in [&[size][..], &[1, size]] {
+                let frame = CallFrame::new(&Op::Orgqr(n).target::<T>()).inout(&three, &[3, size, size]);
+                refused(frame.arg(&one[..n], dims), &["\"tau\" has", &format!("{} in the batch of", 3 * n)]);
+            }
+        }
     }
     for_each_scalar!(test);
 }
