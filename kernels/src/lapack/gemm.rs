@@ -1,77 +1,12 @@
-//! `gemm`: the product of two matrices. It is of BLAS, so it has no row in the table: SciPy's LAPACK lacks it.
+//! `gemm`: the product of two matrices. Of BLAS, not LAPACK.
 
-use std::ffi::c_char;
-
-use num_complex::Complex;
 use oxidax::Error;
 
 use super::flags::{Letter, Transpose};
-use super::routines::Int;
+use super::library::Library;
+use super::routines::{Int, Routines};
 use super::scalar::Lapack;
 use super::sizes::{Sizes, leading, len};
-
-type Signature<E> = unsafe extern "C" fn(
-    *const c_char, // transa
-    *const c_char, // transb
-    *const Int,    // m
-    *const Int,    // n
-    *const Int,    // k
-    *const E,      // alpha
-    *const E,      // a
-    *const Int,    // lda
-    *const E,      // b
-    *const Int,    // ldb
-    *const E,      // beta
-    *mut E,        // c
-    *const Int,    // ldc
-);
-
-/// A type that BLAS multiplies.
-pub trait Product: Sized {
-    /// The routine of the OpenBLAS that is linked in.
-    #[doc(hidden)]
-    const GEMM: Gemm_<Self>;
-}
-
-/// A routine that nobody else can call.
-#[doc(hidden)]
-#[derive(Clone, Copy)]
-pub struct Gemm_<E>(Signature<E>);
-
-macro_rules! products {
-    ($($scalar:ty, $name:ident;)*) => {
-        $(impl Product for $scalar {
-            const GEMM: Gemm_<Self> = {
-                // SAFETY: L12: declared as in BLAS's documentation.
-                unsafe extern "C" {
-                    fn $name(
-                        transa: *const c_char,
-                        transb: *const c_char,
-                        m: *const Int,
-                        n: *const Int,
-                        k: *const Int,
-                        alpha: *const $scalar,
-                        a: *const $scalar,
-                        lda: *const Int,
-                        b: *const $scalar,
-                        ldb: *const Int,
-                        beta: *const $scalar,
-                        c: *mut $scalar,
-                        ldc: *const Int,
-                    );
-                }
-                Gemm_($name)
-            };
-        })*
-    };
-}
-
-products! {
-    f32, sgemm_;
-    f64, dgemm_;
-    Complex<f32>, cgemm_;
-    Complex<f64>, zgemm_;
-}
 
 /// `c = alpha op(a) op(b) + beta c`, for `op(a)` of `m x k`, `op(b)` of `k x n`, and `c` in columns of its own length.
 ///
@@ -115,7 +50,8 @@ impl Gemm {
         let (lda, ldb) = (rows(op[0], m, k), rows(op[1], k, n));
         let [transa, transb] = op.map(Letter::letter);
         let (a, b, c) = (a.as_ptr(), b.as_ptr(), c.as_mut_ptr());
-        // SAFETY: L4, L12: the operands are dense, and `c` has `n` columns of `m` elements, `ldc` apart.
-        unsafe { (T::GEMM.0)(&transa, &transb, &m, &n, &k, &alpha, a, &lda, b, &ldb, &beta, c, &ldc) };
+        let routines: &Routines<T> = Library::openblas().routines();
+        // SAFETY: L1, L4: the operands are dense, and `c` has `n` columns of `m` elements, `ldc` apart.
+        unsafe { (routines.gemm)(&transa, &transb, &m, &n, &k, &alpha, a, &lda, b, &ldb, &beta, c, &ldc) };
     }
 }

@@ -195,6 +195,10 @@ routines! {
     }
 
     one signature, of BLAS {
+        // transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc
+        gemm = sgemm_ dgemm_ cgemm_ zgemm_ (
+            Flag, Flag, Size, Size, Size, In<E>, In<E>, Size, In<E>, Size, In<E>, Out<E>, Size,
+        );
         // side, uplo, transa, diag, m, n, alpha, a, lda, b, ldb
         trsm = strsm_ dtrsm_ ctrsm_ ztrsm_ (
             Flag, Flag, Flag, Flag, Size, Size, In<E>, In<E>, Size, Out<E>, Size,

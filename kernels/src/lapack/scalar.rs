@@ -5,7 +5,6 @@ use num_complex::Complex;
 use oxidax::{Float, Scalar};
 
 use super::flags::Uplo;
-use super::gemm::Product;
 use super::library::Library;
 use super::routines::{Number, Routines};
 use crate::small::{Instructions, Kernels};
@@ -15,7 +14,7 @@ use crate::small::{Instructions, Kernels};
     message = "LAPACK has no routines for `{Self}`",
     note = "it has them for `f32`, `f64`, `Complex<f32>` and `Complex<f64>`"
 )]
-pub trait Lapack: Scalar + Number<Real = Self::RealPart> + From<Self::RealPart> + Product {
+pub trait Lapack: Scalar + Number<Real = Self::RealPart> + From<Self::RealPart> {
     // `Scalar::Real` and `Scalar::Complex` again, because a bound on those here would be a bound on itself.
     /// The type of its real and imaginary parts: `Self` for a real type.
     type RealPart: Lapack<RealPart = Self::RealPart, ComplexOf = Self::ComplexOf> + Float;
@@ -25,6 +24,7 @@ pub trait Lapack: Scalar + Number<Real = Self::RealPart> + From<Self::RealPart> 
     const COMPLEX: bool;
     /// Not a number, in both parts.
     const NAN: Self;
+
     /// Whether neither part is infinite or not a number.
     fn is_finite(self) -> bool;
     /// The real part.
@@ -51,6 +51,7 @@ macro_rules! scalars {
             type ComplexOf = Complex<$real>;
             const COMPLEX: bool = $complex;
             const NAN: Self = $nan;
+
             #[inline(always)]
             fn is_finite(self) -> bool {
                 let $x = self;
@@ -98,9 +99,9 @@ scalars! {
     // letter, type, real part, complex?, not a number, small kernels
     //     finite?, the real part, the imaginary part, the conjugate
     s f32, f32, false, f32::NAN, |on| Some(on),
-        |_x| _x.is_finite(), _x, 0.0, _x;
+        |x| x.is_finite(), x, { let _ = x; 0.0 }, x;
     d f64, f64, false, f64::NAN, |on| Some(on),
-        |_x| _x.is_finite(), _x, 0.0, _x;
+        |x| x.is_finite(), x, { let _ = x; 0.0 }, x;
     c Complex<f32>, f32, true, Complex::new(f32::NAN, f32::NAN), |_on| None,
         |x| x.re.is_finite() & x.im.is_finite(), x.re, x.im, Complex::conj(&x);
     z Complex<f64>, f64, true, Complex::new(f64::NAN, f64::NAN), |_on| None,
