@@ -6,9 +6,10 @@ use oxidax::Error;
 
 use super::flags::{Letter, Side, Transpose};
 use super::library::Library;
+use super::room::{room, with_room};
 use super::routines::{Int, Routines};
 use super::scalar::Lapack;
-use super::sizes::{ASK, BEYOND, Sizes, answered, leading, len, remembered};
+use super::sizes::{ASK, Sizes, answered, leading, len, remembered};
 use super::workspace::{Lengths, Workspace};
 
 /// `q c`, `q^H c`, `c q` or `c q^H`, in place of `c`, of `m x n`.
@@ -100,15 +101,15 @@ impl<T: Lapack> Ormqr<T> {
         self.m == 0 || self.n == 0 || self.k == 0
     }
 
-    /// Whether `c` is multiplied in work memory: from the right, one vector at a time is, with `gemv`.
-    fn copies(&self) -> bool {
-        T::COMPLEX && self.side == Side::Right && !self.is_empty()
+    /// Whether one vector at a time is multiplied by `c` itself, with `gemv`.
+    fn needs_room(&self) -> bool {
+        self.side == Side::Right && !self.is_empty()
     }
 
     /// As much as this shape takes, and for complex `c q` a copy of `c`.
     pub fn workspace(&self) -> Lengths {
-        let copy = if self.copies() { len(self.m) * (len(self.n) + BEYOND) } else { 0 };
-        Lengths { work: len(self.lwork) + copy, ..Lengths::default() }
+        let room = if self.needs_room() { room::<T>(len(self.m), len(self.n)) } else { 0 };
+        Lengths { work: len(self.lwork) + room, ..Lengths::default() }
     }
 
     /// Multiplies. The reflectors are the first `k` columns of `a`, below their diagonal, and `tau` their factors.
@@ -121,15 +122,12 @@ impl<T: Lapack> Ormqr<T> {
         if self.is_empty() {
             return 0;
         }
-        let (work, copy) = workspace.work.split_at_mut(len(lwork));
-        if !self.copies() {
-            return self.call(a, tau, c, work);
+        let (work, memory) = workspace.work.split_at_mut(len(lwork));
+        if self.needs_room() {
+            with_room(c, memory, |c| self.call(a, tau, c, work))
+        } else {
+            self.call(a, tau, c, work)
         }
-        let copy = &mut copy[..c.len()];
-        copy.copy_from_slice(c);
-        let info = self.call(a, tau, copy, work);
-        c.copy_from_slice(copy);
-        info
     }
 
     /// Calls LAPACK, on slices whose lengths the caller has compared with the shape.
