@@ -70,10 +70,15 @@ pub fn lend_scratch<'f, P: Platform, B: ScratchParam<'f, P>>(
 ) -> Result<B, Error> {
     match usize::try_from(len) {
         Ok(len) => B::take(B::Source::lend(stored), len),
-        Err(_) => Err(Error::invalid_argument(format!(
-            "the size of scratch memory {name:?} is negative, overflows or divides by zero"
-        ))),
+        Err(_) => Err(no_size(name)),
     }
+}
+
+// Apart, so that it is not compiled for each instance.
+#[cold]
+#[inline(never)]
+fn no_size(name: &str) -> Error {
+    Error::invalid_argument(format!("the size of scratch memory {name:?} is negative, overflows or divides by zero"))
 }
 
 /// How an enum with `#[repr(T)]` travels.
