@@ -46,20 +46,10 @@ pub enum SvdJob {
     None = b'N',
 }
 
-/// Whether the eigenvectors of one side are computed.
+/// Whether vectors are computed: eigenvectors, of one side, or Schur vectors.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, FfiAttr)]
 #[repr(u8)]
-pub enum Eigenvectors {
-    /// Yes.
-    Compute = b'V',
-    /// No.
-    Skip = b'N',
-}
-
-/// Whether the Schur vectors are computed.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, FfiAttr)]
-#[repr(u8)]
-pub enum SchurVectors {
+pub enum Vectors {
     /// Yes.
     Compute = b'V',
     /// No.
@@ -102,4 +92,4 @@ macro_rules! letters {
     };
 }
 
-letters! { Uplo Side Diag SvdJob Eigenvectors SchurVectors Sort Transpose }
+letters! { Uplo Side Diag SvdJob Vectors Sort Transpose }

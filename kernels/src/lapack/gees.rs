@@ -2,7 +2,7 @@
 
 use oxidax::Error;
 
-use super::flags::{Letter, SchurVectors, Sort};
+use super::flags::{Letter, Sort, Vectors};
 use super::library::Library;
 use super::room::{room, with_room};
 use super::routines::{Int, Kind, Routines};
@@ -21,7 +21,7 @@ const NOT_FINITE: Int = -5;
 #[derive(Clone, Copy)]
 pub struct Gees<T: Lapack> {
     routines: &'static Routines<T>,
-    job: SchurVectors,
+    job: Vectors,
     n: Int,
     lwork: Int,
 }
@@ -32,7 +32,7 @@ impl<T: Lapack> Gees<T> {
     /// # Errors
     ///
     /// INVALID_ARGUMENT if `n`, or the workspace, does not fit LAPACK's integers.
-    pub fn new(job: SchurVectors, n: usize) -> Result<Self, Error> {
+    pub fn new(job: Vectors, n: usize) -> Result<Self, Error> {
         Self::on(Library::serving(n), job, n)
     }
 
@@ -41,7 +41,7 @@ impl<T: Lapack> Gees<T> {
     /// # Errors
     ///
     /// As `new`.
-    pub fn on(library: &'static Library, job: SchurVectors, n: usize) -> Result<Self, Error> {
+    pub fn on(library: &'static Library, job: Vectors, n: usize) -> Result<Self, Error> {
         let sizes = Sizes("gees");
         let mut this = Gees { routines: library.routines(), job, n: sizes.int("n", n)?, lwork: 0 };
         // What LAPACK adds up for blocks of 64.
@@ -78,7 +78,7 @@ impl<T: Lapack> Gees<T> {
         let n = len(self.n);
         let [first, second] = w;
         assert_eq!(a.len(), n * n, "gees: a is not n x n");
-        assert!(self.job == SchurVectors::Skip || vs.len() == n * n, "gees: vs is not n x n");
+        assert!(self.job == Vectors::Skip || vs.len() == n * n, "gees: vs is not n x n");
         assert_eq!(first.len(), n, "gees: w has not n elements");
         assert_eq!(second.len(), if T::COMPLEX { 0 } else { n }, "gees: w has no such imaginary parts");
         workspace.check(self.workspace());
@@ -90,7 +90,7 @@ impl<T: Lapack> Gees<T> {
             for result in [a, first, second, vs] {
                 result.fill(T::NAN);
             }
-        } else if self.job == SchurVectors::Skip {
+        } else if self.job == Vectors::Skip {
             vs.fill(T::zero());
         }
         info

@@ -4,7 +4,7 @@ use std::any::TypeId;
 
 use oxidax::Error;
 
-use super::flags::{Eigenvectors, Letter};
+use super::flags::{Letter, Vectors};
 use super::library::Library;
 use super::routines::{Int, Kind, Routines};
 use super::scalar::{Lapack, all_finite};
@@ -21,8 +21,8 @@ const NOT_FINITE: Int = -4;
 #[derive(Clone, Copy)]
 pub struct Geev<T: Lapack> {
     routines: &'static Routines<T>,
-    left: Eigenvectors,
-    right: Eigenvectors,
+    left: Vectors,
+    right: Vectors,
     n: Int,
     lwork: Int,
 }
@@ -33,7 +33,7 @@ impl<T: Lapack> Geev<T> {
     /// # Errors
     ///
     /// INVALID_ARGUMENT if `n`, or the workspace, does not fit LAPACK's integers.
-    pub fn new(left: Eigenvectors, right: Eigenvectors, n: usize) -> Result<Self, Error> {
+    pub fn new(left: Vectors, right: Vectors, n: usize) -> Result<Self, Error> {
         Self::on(Library::serving(n), left, right, n)
     }
 
@@ -42,7 +42,7 @@ impl<T: Lapack> Geev<T> {
     /// # Errors
     ///
     /// As `new`.
-    pub fn on(library: &'static Library, left: Eigenvectors, right: Eigenvectors, n: usize) -> Result<Self, Error> {
+    pub fn on(library: &'static Library, left: Vectors, right: Vectors, n: usize) -> Result<Self, Error> {
         let sizes = Sizes("geev");
         let mut this = Geev { routines: library.routines(), left, right, n: sizes.int("n", n)?, lwork: 0 };
         sizes.product("its workspace, 4 * n", 4 * n as u128)?;
@@ -131,7 +131,7 @@ impl<T: Lapack> Geev<T> {
         let n = len(self.n);
         assert_eq!(a.len(), n * n, "geev: a is not n x n");
         for (side, vectors) in [(self.left, &*vl), (self.right, &*vr)] {
-            assert!(side == Eigenvectors::Skip || vectors.len() == n * n, "geev: vl or vr is not n x n");
+            assert!(side == Vectors::Skip || vectors.len() == n * n, "geev: vl or vr is not n x n");
         }
         if n == 0 {
             return 0;
@@ -157,7 +157,7 @@ impl<T: Lapack> Geev<T> {
             return fail(info, values, vl, vr);
         }
         for (side, vectors, packed) in [(self.left, vl, left), (self.right, vr, right)] {
-            if side == Eigenvectors::Skip {
+            if side == Vectors::Skip {
                 vectors.fill(num_traits::zero());
             } else if !T::COMPLEX {
                 unpack::<T>(n, values.im, packed, vectors);
@@ -192,7 +192,7 @@ impl<T: Lapack> Geev<T> {
     /// The lengths of the two matrices of vectors as LAPACK packs them for real types, where they are computed.
     fn packed(&self) -> [usize; 2] {
         [self.left, self.right].map(|side| match side {
-            Eigenvectors::Compute if !T::COMPLEX => len(self.n) * len(self.n),
+            Vectors::Compute if !T::COMPLEX => len(self.n) * len(self.n),
             _ => 0,
         })
     }

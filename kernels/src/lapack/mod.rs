@@ -57,11 +57,11 @@ mod trsm;
 mod trtrs;
 mod workspace;
 
-pub use flags::{Diag, Eigenvectors, SchurVectors, Side, Sort, SvdJob, Transpose, Uplo};
+pub use flags::{Diag, Side, Sort, SvdJob, Transpose, Uplo, Vectors};
 pub use gees::Gees;
 pub use geev::Geev;
 pub use gehrd::Gehrd;
-pub use gemm::{Gemm, Product};
+pub use gemm::Gemm;
 pub use geqp3::Geqp3;
 pub use geqrf::Geqrf;
 pub use gesdd::Gesdd;

@@ -2,7 +2,7 @@
 
 use oxidax::Error;
 
-use super::flags::{Eigenvectors, Letter, Uplo};
+use super::flags::{Letter, Uplo, Vectors};
 use super::library::Library;
 use super::room::{room, with_room};
 use super::routines::{Int, Kind, Routines};
@@ -20,7 +20,7 @@ const NOT_FINITE: Int = -4;
 #[derive(Clone, Copy)]
 pub struct Syevd<T: Lapack> {
     routines: &'static Routines<T>,
-    job: Eigenvectors,
+    job: Vectors,
     uplo: Uplo,
     n: Int,
     lwork: Int,
@@ -32,7 +32,7 @@ impl<T: Lapack> Syevd<T> {
     /// # Errors
     ///
     /// INVALID_ARGUMENT if `n`, or the workspace, does not fit LAPACK's integers.
-    pub fn new(job: Eigenvectors, uplo: Uplo, n: usize) -> Result<Self, Error> {
+    pub fn new(job: Vectors, uplo: Uplo, n: usize) -> Result<Self, Error> {
         Self::on(Library::serving(n), job, uplo, n)
     }
 
@@ -41,11 +41,11 @@ impl<T: Lapack> Syevd<T> {
     /// # Errors
     ///
     /// As `new`.
-    pub fn on(library: &'static Library, job: Eigenvectors, uplo: Uplo, n: usize) -> Result<Self, Error> {
+    pub fn on(library: &'static Library, job: Vectors, uplo: Uplo, n: usize) -> Result<Self, Error> {
         let sizes = Sizes(if T::COMPLEX { "heevd" } else { "syevd" });
         let mut this = Syevd { routines: library.routines(), job, uplo, n: sizes.int("n", n)?, lwork: 0 };
         let n = n as u128;
-        if job == Eigenvectors::Compute {
+        if job == Vectors::Compute {
             sizes.product("its workspace, 2 * n * n + 38 * n + 4161", 2 * n * n + 38 * n + 4161)?;
         }
         // What LAPACK adds up for blocks of 64, and for the place of a matrix, whether or not it is there.
@@ -74,10 +74,10 @@ impl<T: Lapack> Syevd<T> {
     fn minimum(&self) -> Int {
         match (T::COMPLEX, self.job, self.n) {
             (_, _, ..=1) => 1,
-            (false, Eigenvectors::Skip, n) => 2 * n + 1,
-            (false, Eigenvectors::Compute, n) => 2 * n * n + 6 * n + 1,
-            (true, Eigenvectors::Skip, n) => n + 1,
-            (true, Eigenvectors::Compute, n) => n * n + 2 * n,
+            (false, Vectors::Skip, n) => 2 * n + 1,
+            (false, Vectors::Compute, n) => 2 * n * n + 6 * n + 1,
+            (true, Vectors::Skip, n) => n + 1,
+            (true, Vectors::Compute, n) => n * n + 2 * n,
         }
     }
 
@@ -85,8 +85,8 @@ impl<T: Lapack> Syevd<T> {
     /// matrix go one at a time, and those of a real one of about 64 rows in blocks of a few.
     fn blocks(&self) -> Int {
         match self.job {
-            Eigenvectors::Skip => 0,
-            Eigenvectors::Compute => 32 * self.n + 4160,
+            Vectors::Skip => 0,
+            Vectors::Compute => 32 * self.n + 4160,
         }
     }
 
@@ -94,8 +94,8 @@ impl<T: Lapack> Syevd<T> {
     fn others(&self) -> [Int; 2] {
         let n = self.n;
         match self.job {
-            Eigenvectors::Skip => [n.max(1), 1],
-            Eigenvectors::Compute => [2 * n * n + 5 * n + 1, 5 * n + 3],
+            Vectors::Skip => [n.max(1), 1],
+            Vectors::Compute => [2 * n * n + 5 * n + 1, 5 * n + 3],
         }
     }
 
@@ -122,7 +122,7 @@ impl<T: Lapack> Syevd<T> {
         if info != 0 {
             a.fill(T::NAN);
             w.fill(T::RealPart::NAN);
-        } else if self.job == Eigenvectors::Skip {
+        } else if self.job == Vectors::Skip {
             a.fill(T::zero());
         }
         info

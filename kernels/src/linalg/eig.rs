@@ -8,18 +8,18 @@
 //! | results, real types | `wr`, `wi` (n); `vl`, `vr` complex (n, n); `info` s32 |
 //! | results, complex types | `w` (n); `vl`, `vr` (n, n); `info` s32 |
 //!
-//! Eigenvectors are of norm 1, in the columns. A matrix that is not finite is not shown to LAPACK: its results are NaN, as
+//! Vectors are of norm 1, in the columns. A matrix that is not finite is not shown to LAPACK: its results are NaN, as
 //! are those of a matrix on which the iteration does not converge, and `info` says so. Vectors that are not asked for are
 //! zeros.
 
 use oxidax::prelude::*;
 
 use super::work::workspace;
-use crate::lapack::{Eigenvectors, Geev, Lapack};
+use crate::lapack::{Geev, Lapack, Vectors};
 
 /// The eigenvalues and right eigenvectors of a square matrix: `a @ v = v @ diag(w)`.
 ///
-/// Both are complex, for real matrices too, whose values come as themselves or in conjugate pairs. Eigenvectors are the
+/// Both are complex, for real matrices too, whose values come as themselves or in conjugate pairs. Vectors are the
 /// columns of `v`, of norm 1, and those of a defective matrix are not independent. Values are in no particular order.
 ///
 /// A matrix that is not finite, or on which the iteration does not converge, gives NaN in both results.
@@ -35,7 +35,7 @@ pub fn eig<T: Lapack>(
     #[shape(n)] w: &mut [T::ComplexOf],
     #[shape(n, n)] mut v: ColMajor<&mut [T::ComplexOf]>,
 ) -> Result<(), Error> {
-    let geev = Geev::<T>::new(Eigenvectors::Skip, Eigenvectors::Compute, n)?;
+    let geev = Geev::<T>::new(Vectors::Skip, Vectors::Compute, n)?;
     geev.run(&a, w, &mut [], &mut v, workspace(scratch, geev.workspace())?);
     Ok(())
 }
@@ -54,7 +54,7 @@ pub fn eigvals<T: Lapack>(
     scratch: Scratch,
     #[shape(n)] w: &mut [T::ComplexOf],
 ) -> Result<(), Error> {
-    let geev = Geev::<T>::new(Eigenvectors::Skip, Eigenvectors::Skip, n)?;
+    let geev = Geev::<T>::new(Vectors::Skip, Vectors::Skip, n)?;
     geev.run(&a, w, &mut [], &mut [], workspace(scratch, geev.workspace())?);
     Ok(())
 }
@@ -72,8 +72,8 @@ pub fn eigvals<T: Lapack>(
 )]
 pub fn geev_real<T: Lapack<RealPart = T> + Float>(
     #[shape(n, n)] a: ColMajor<&[T]>,
-    compute_left: Eigenvectors,
-    compute_right: Eigenvectors,
+    compute_left: Vectors,
+    compute_right: Vectors,
     #[dim] n: usize,
     scratch: Scratch,
     #[shape(n)] wr: &mut [T],
@@ -100,8 +100,8 @@ pub fn geev_real<T: Lapack<RealPart = T> + Float>(
 )]
 pub fn geev_complex<T: Lapack<ComplexOf = T>>(
     #[shape(n, n)] a: ColMajor<&[T]>,
-    compute_left: Eigenvectors,
-    compute_right: Eigenvectors,
+    compute_left: Vectors,
+    compute_right: Vectors,
     #[dim] n: usize,
     scratch: Scratch,
     #[shape(n)] w: &mut [T],

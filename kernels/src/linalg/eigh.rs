@@ -13,7 +13,7 @@
 use oxidax::prelude::*;
 
 use super::work::workspace;
-use crate::lapack::{Eigenvectors, Lapack, Syevd, Uplo};
+use crate::lapack::{Lapack, Syevd, Uplo, Vectors};
 
 /// Decomposes `a = v diag(w) v^H`, with `v` in place of `a`.
 ///
@@ -31,7 +31,7 @@ use crate::lapack::{Eigenvectors, Lapack, Syevd, Uplo};
 )]
 pub fn syevd<T: Lapack>(
     #[shape(n, n)] mut a: InOut<ColMajor<&mut [T]>>,
-    mode: Eigenvectors,
+    mode: Vectors,
     uplo: Uplo,
     #[dim] n: usize,
     scratch: Scratch,

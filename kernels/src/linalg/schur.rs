@@ -15,7 +15,7 @@
 use oxidax::prelude::*;
 
 use super::work::workspace;
-use crate::lapack::{Gees, Lapack, SchurVectors, Sort};
+use crate::lapack::{Gees, Lapack, Sort, Vectors};
 
 /// Decomposes a real matrix, `a = vs t vs^T`, with `t` in place of `a`; eigenvalues in two parts.
 ///
@@ -30,7 +30,7 @@ use crate::lapack::{Gees, Lapack, SchurVectors, Sort};
 )]
 pub fn gees_real<T: Lapack<RealPart = T> + Float>(
     #[shape(n, n)] mut a: InOut<ColMajor<&mut [T]>>,
-    mode: SchurVectors,
+    mode: Vectors,
     sort: Sort,
     #[dim] n: usize,
     scratch: Scratch,
@@ -60,7 +60,7 @@ pub fn gees_real<T: Lapack<RealPart = T> + Float>(
 )]
 pub fn gees_complex<T: Lapack>(
     #[shape(n, n)] mut a: InOut<ColMajor<&mut [T]>>,
-    mode: SchurVectors,
+    mode: Vectors,
     sort: Sort,
     #[dim] n: usize,
     scratch: Scratch,

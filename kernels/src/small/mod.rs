@@ -6,8 +6,7 @@
 //! depend on the batch**. A caller chooses between these kernels and LAPACK by size and type.
 //!
 //! Matrices are column-major, packed one after the other. In lanes, sizes are at most [`LARGEST`], of systems
-//! [`LARGEST_SYSTEM`]; above it, `blocks` has
-//! what `potrf_work` and `qr_work` of [`Kernels`] name.
+//! [`LARGEST_SYSTEM`]; above it, `blocks` has what `potrf_work` and `qr_work` of [`Kernels`] name.
 #![forbid(unsafe_code)]
 
 mod blocks;

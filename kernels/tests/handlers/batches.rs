@@ -1,7 +1,7 @@
 //! A matrix's results depend on nothing but the matrix: not on its batch, its neighbours, threads, or where it lies.
 
 use oxidax::testing::{Place, Pool};
-use oxidax_kernels::lapack::{Eigenvectors, Uplo};
+use oxidax_kernels::lapack::{Uplo, Vectors};
 
 use crate::for_each_scalar;
 use crate::sample::all_nan;
@@ -152,7 +152,7 @@ fn info_is_that_of_each_matrix() {
 fn the_other_triangle_is_not_read() {
     fn test<T: Target>() {
         let orders = [1, 5, 33, 129].into_iter().flat_map(|n| [(n, Uplo::Lower), (n, Uplo::Upper)]);
-        let ops = [Op::Potrf, Op::Sytrd, |uplo| Op::Syevd(Eigenvectors::Compute, uplo)];
+        let ops = [Op::Potrf, Op::Sytrd, |uplo| Op::Syevd(Vectors::Compute, uplo)];
         for ((n, uplo), op) in orders.flat_map(|order| ops.map(|op: fn(Uplo) -> Op| (order, op(order.1)))) {
             let clean = Problem::<T>::random(op, n, n, 2);
             let mut spoiled = clean.clone();
@@ -164,7 +164,7 @@ fn the_other_triangle_is_not_read() {
             for i in 0..2 {
                 assert_eq!(spoiled.of::<i32>(op.info::<T>().unwrap(), i), [0]);
                 for (x, (a, b)) in clean.of::<T>(0, i).iter().zip(&spoiled.of::<T>(0, i)).enumerate() {
-                    // Eigenvectors fill the matrix.
+                    // Vectors fill the matrix.
                     let expected = if other(x) && !matches!(op, Op::Syevd(..)) { T::NAN } else { *a };
                     assert_eq!(b.bits(), expected.bits(), "{op:?} {n}: element {x}");
                 }

@@ -2,7 +2,7 @@
 
 use num_traits::ToPrimitive;
 use oxidax::testing::Pool;
-use oxidax_kernels::lapack::{Eigenvectors, SvdJob, Uplo};
+use oxidax_kernels::lapack::{SvdJob, Uplo, Vectors};
 
 use crate::for_each_scalar;
 use crate::sample::{Matrix, SHAPES, Wide, within};
@@ -154,7 +154,7 @@ fn singular_values_alone_are_those_with_vectors() {
 #[test]
 fn eigenvectors_are_scaled_by_the_matrix() {
     fn test<T: Target>() {
-        use Eigenvectors::{Compute, Skip};
+        use Vectors::{Compute, Skip};
         for (&n, sides) in
             ORDERS.iter().flat_map(|n| [(n, (Compute, Compute)), (n, (Skip, Compute)), (n, (Compute, Skip))])
         {

@@ -2,7 +2,7 @@
 
 use num_traits::ToPrimitive;
 use oxidax::testing::Pool;
-use oxidax_kernels::lapack::{Eigenvectors, SchurVectors, Uplo};
+use oxidax_kernels::lapack::{Uplo, Vectors};
 
 use crate::for_each_scalar;
 use crate::residuals::{ORDERS, every_batch};
@@ -15,16 +15,16 @@ const TRIANGLES: [Uplo; 2] = [Uplo::Lower, Uplo::Upper];
 fn eigenvectors_of_a_hermitian_matrix_are_orthonormal_and_multiply_to_it() {
     fn test<T: Target>() {
         for (&n, uplo) in ORDERS.iter().flat_map(|n| TRIANGLES.map(|uplo| (n, uplo))) {
-            every_batch::<T>(Op::Syevd(Eigenvectors::Compute, uplo), n, n, |problem, outcome, i| {
+            every_batch::<T>(Op::Syevd(Vectors::Compute, uplo), n, n, |problem, outcome, i| {
                 let (v, w) = (Matrix::of(n, n, &outcome.of::<T>(0, i)), outcome.of::<T::RealPart>(1, i));
                 assert!(w.is_sorted(), "{uplo:?} {n}");
                 within(5.0, v.adjoint().times(&v).distance::<T>(&Matrix::identity(n)), (uplo, n));
                 let product = v.map(|_, j, x| x * w[j].to_f64().unwrap()).times(&v.adjoint());
                 within(5.0, product.distance::<T>(&Matrix::of(n, n, &problem.a[i])), (uplo, n));
             });
-            let with = Problem::<T>::random(Op::Syevd(Eigenvectors::Compute, uplo), n, n, 4);
+            let with = Problem::<T>::random(Op::Syevd(Vectors::Compute, uplo), n, n, 4);
             let with = with.call(&[4], Memory::Shared, Pool::None);
-            every_batch::<T>(Op::Syevd(Eigenvectors::Skip, uplo), n, n, |_, outcome, i| {
+            every_batch::<T>(Op::Syevd(Vectors::Skip, uplo), n, n, |_, outcome, i| {
                 assert!(outcome.of::<T>(0, i).iter().all(|x| *x == T::zero()), "skipped vectors are zeros");
                 let [alone, with] = [outcome, &with].map(|found| Matrix::of(n, 1, &found.of::<T::RealPart>(1, i)));
                 within(5.0, alone.distance::<T>(&with), (uplo, n));
@@ -37,7 +37,7 @@ fn eigenvectors_of_a_hermitian_matrix_are_orthonormal_and_multiply_to_it() {
 #[test]
 fn schur_vectors_are_orthonormal_and_multiply_to_the_matrix() {
     fn test<T: Target>() {
-        for (&n, job) in ORDERS.iter().flat_map(|n| [(n, SchurVectors::Compute), (n, SchurVectors::Skip)]) {
+        for (&n, job) in ORDERS.iter().flat_map(|n| [(n, Vectors::Compute), (n, Vectors::Skip)]) {
             every_batch::<T>(Op::Gees(job), n, n, |problem, outcome, i| {
                 let (t, vs) = (Matrix::of(n, n, &outcome.of::<T>(0, i)), Matrix::of(n, n, &outcome.of::<T>(1, i)));
                 let below = if T::COMPLEX { 0 } else { 1 };
@@ -47,7 +47,7 @@ fn schur_vectors_are_orthonormal_and_multiply_to_the_matrix() {
                 assert!((0..n).all(|j| values[j].wide().re == t.at(j, j).re), "{n}: values are not on the diagonal");
                 let selected = if T::COMPLEX { 3 } else { 4 };
                 assert_eq!(outcome.of::<i32>(selected, i), [0]);
-                if job == SchurVectors::Skip {
+                if job == Vectors::Skip {
                     return assert!(vs.data.iter().all(|&x| x == zero), "skipped vectors are zeros");
                 }
                 within(5.0, vs.adjoint().times(&vs).distance::<T>(&Matrix::identity(n)), n);

@@ -2,9 +2,7 @@
 
 use oxidax::testing::{CallFrame, Pool, Results};
 use oxidax::{Complex, Element};
-use oxidax_kernels::lapack::{
-    Diag, Eigenvectors, Geqrf, OwnedWorkspace, SchurVectors, Side, SvdJob, Transpose, Triangle, Uplo,
-};
+use oxidax_kernels::lapack::{Diag, Geqrf, OwnedWorkspace, Side, SvdJob, Transpose, Triangle, Uplo, Vectors};
 
 use crate::sample::{Random, Sample};
 
@@ -46,9 +44,9 @@ pub enum Op {
     Perturbed,
     Gesdd(SvdJob),
     Gesvd(SvdJob),
-    Geev(Eigenvectors, Eigenvectors),
-    Syevd(Eigenvectors, Uplo),
-    Gees(SchurVectors),
+    Geev(Vectors, Vectors),
+    Syevd(Vectors, Uplo),
+    Gees(Vectors),
     Gehrd,
     Sytrd(Uplo),
 }
@@ -82,7 +80,7 @@ impl Op {
 
     /// Every target, with one choice of its attributes, for square matrices.
     pub fn all(n: usize) -> [Op; 17] {
-        use Eigenvectors::Compute;
+        use Vectors::Compute;
         let triangle = Triangle { side: Side::Left, uplo: Uplo::Lower, transpose: Transpose::No, diag: Diag::NonUnit };
         [
             Op::Potrf(Uplo::Lower),
@@ -99,7 +97,7 @@ impl Op {
             Op::Gesvd(SvdJob::Some),
             Op::Geev(Compute, Compute),
             Op::Syevd(Compute, Uplo::Lower),
-            Op::Gees(SchurVectors::Compute),
+            Op::Gees(Compute),
             Op::Gehrd,
             Op::Sytrd(Uplo::Upper),
         ]

@@ -1,7 +1,7 @@
 //! Hermitian matrices: their tridiagonal form, eigenvalues and eigenvectors.
 
 use num_traits::ToPrimitive;
-use oxidax_kernels::lapack::{Eigenvectors, Int, OwnedWorkspace, Syevd, Sytrd, Uplo};
+use oxidax_kernels::lapack::{Int, OwnedWorkspace, Syevd, Sytrd, Uplo, Vectors};
 
 use crate::for_each_scalar;
 use crate::sample::{Matrix, Random, Sample, Wide, bits, is_in, tridiagonal, within};
@@ -21,7 +21,7 @@ fn spoilt<T: Sample>(uplo: Uplo, n: usize, a: &[T]) -> Vec<T> {
 }
 
 /// The results of an eigenvalue decomposition, poisoned before: info, values and vectors.
-pub fn eigh<T: Sample>(job: Eigenvectors, uplo: Uplo, n: usize, a: &[T]) -> (Int, Vec<T::RealPart>, Vec<T>) {
+pub fn eigh<T: Sample>(job: Vectors, uplo: Uplo, n: usize, a: &[T]) -> (Int, Vec<T::RealPart>, Vec<T>) {
     let plan = Syevd::new(job, uplo, n).unwrap();
     let (mut v, mut w) = (a.to_vec(), vec![T::of(7e7, 0.0).re(); n]);
     let info = plan.run(&mut v, &mut w, OwnedWorkspace::new(plan.workspace()).lend());
@@ -35,14 +35,14 @@ fn eigenvectors_are_orthonormal_and_multiply_to_the_matrix_of_one_triangle() {
             let full = Random::new(n).hermitian::<T>(n);
             let a = Matrix::of(n, n, &full);
             let spoilt = spoilt(uplo, n, &full);
-            let (info, w, v) = eigh(Eigenvectors::Compute, uplo, n, &spoilt);
+            let (info, w, v) = eigh(Vectors::Compute, uplo, n, &spoilt);
             assert_eq!(info, 0);
             assert!(w.is_sorted());
             let v = Matrix::of(n, n, &v);
             within(5.0, v.adjoint().times(&v).distance::<T>(&Matrix::identity(n)), (uplo, n));
             let product = v.map(|_, j, x| x * w[j].to_f64().unwrap()).times(&v.adjoint());
             within(5.0, product.distance::<T>(&a), (uplo, n));
-            let (info, alone, skipped) = eigh(Eigenvectors::Skip, uplo, n, &spoilt);
+            let (info, alone, skipped) = eigh(Vectors::Skip, uplo, n, &spoilt);
             assert_eq!(info, 0);
             assert!(skipped.iter().all(|x| *x == T::zero()), "skipped vectors are zeros");
             let [alone, w] = [alone, w].map(|w| Matrix::of(n, 1, &w));
@@ -65,7 +65,7 @@ fn known_eigenvalues() {
                     _ => T::zero(),
                 })
                 .collect();
-            let (info, w, _) = eigh(Eigenvectors::Compute, Uplo::Lower, n, &a);
+            let (info, w, _) = eigh(Vectors::Compute, Uplo::Lower, n, &a);
             assert_eq!(info, 0);
             for (k, w) in w.iter().enumerate() {
                 let angle = (k + 1) as f64 * std::f64::consts::PI / (n + 1) as f64;
@@ -73,7 +73,7 @@ fn known_eigenvalues() {
             }
         }
         // One value many times: every vector is an eigenvector.
-        let (info, w, v) = eigh(Eigenvectors::Compute, Uplo::Upper, 40, &{
+        let (info, w, v) = eigh(Vectors::Compute, Uplo::Upper, 40, &{
             let mut a = vec![T::zero(); 1600];
             a.iter_mut().step_by(41).for_each(|x| *x = number(3.0));
             a

@@ -1,13 +1,13 @@
 //! Singular values and eigenvalues: residuals over types, shapes and jobs.
 
 use num_traits::{Float, ToPrimitive};
-use oxidax_kernels::lapack::{Eigenvectors, Geev, Gesdd, Gesvd, Int, OwnedWorkspace, SvdJob};
+use oxidax_kernels::lapack::{Geev, Gesdd, Gesvd, Int, OwnedWorkspace, SvdJob, Vectors};
 
 use crate::for_each_scalar;
 use crate::sample::{Matrix, Random, SHAPES, Sample, Wide, bits, within};
 
 pub const JOBS: [SvdJob; 3] = [SvdJob::All, SvdJob::Some, SvdJob::None];
-pub const SIDES: [Eigenvectors; 2] = [Eigenvectors::Compute, Eigenvectors::Skip];
+pub const SIDES: [Vectors; 2] = [Vectors::Compute, Vectors::Skip];
 
 /// The results of a singular value decomposition, poisoned before.
 pub struct Svd<T: Sample> {
@@ -87,7 +87,7 @@ pub struct Eig<T: Sample> {
     pub vr: Vec<T::ComplexOf>,
 }
 
-pub fn eig<T: Sample>(left: Eigenvectors, right: Eigenvectors, n: usize, a: &[T]) -> Eig<T> {
+pub fn eig<T: Sample>(left: Vectors, right: Vectors, n: usize, a: &[T]) -> Eig<T> {
     let plan = Geev::new(left, right, n).unwrap();
     let poison = T::complex(T::of(7e7, 0.0).re(), T::of(7e7, 0.0).re());
     let (mut w, mut vl, mut vr) = (vec![poison; n], vec![poison; n * n], vec![poison; n * n]);
@@ -108,7 +108,7 @@ fn eigenvectors_are_scaled_by_the_matrix() {
                     v.map(|_, j, x| x * if conjugate { w[j].wide().conj() } else { w[j].wide() })
                 };
                 for (side, vectors, a, conjugate) in [(left, vl, a.adjoint(), true), (right, vr, a.clone(), false)] {
-                    if side == Eigenvectors::Skip {
+                    if side == Vectors::Skip {
                         assert!(vectors.iter().all(|x| x.wide() == Wide::new(0.0, 0.0)), "skipped vectors are zeros");
                         continue;
                     }
@@ -132,7 +132,7 @@ fn real_matrices_have_conjugate_pairs() {
     fn test<T: Sample<RealPart = T, ComplexOf: Sample> + Float>() {
         // A rotation by 90 degrees beside a fixed axis.
         let a = [0.0, 1.0, 0.0, -1.0, 0.0, 0.0, 0.0, 0.0, 3.0].map(|x| T::of(x, 0.0));
-        let whole = eig(Eigenvectors::Compute, Eigenvectors::Compute, 3, &a);
+        let whole = eig(Vectors::Compute, Vectors::Compute, 3, &a);
         let w: Vec<Wide> = whole.w.iter().map(|x| x.wide()).collect();
         assert_eq!(w, [Wide::new(0.0, 1.0), Wide::new(0.0, -1.0), Wide::new(3.0, 0.0)]);
         for vectors in [&whole.vl, &whole.vr] {
@@ -142,7 +142,7 @@ fn real_matrices_have_conjugate_pairs() {
             assert!(vectors[6..].iter().all(|x| x.wide().im == 0.0));
         }
         // The values in parts are the same, and so are the vectors.
-        let plan = Geev::<T>::new(Eigenvectors::Compute, Eigenvectors::Compute, 3).unwrap();
+        let plan = Geev::<T>::new(Vectors::Compute, Vectors::Compute, 3).unwrap();
         let (mut wr, mut wi) = ([T::NAN; 3], [T::NAN; 3]);
         let (mut vl, mut vr) = (whole.vr.clone(), whole.vl.clone());
         let mut workspace = OwnedWorkspace::new(plan.workspace());

@@ -1,7 +1,7 @@
 //! Input on which LAPACK hangs, crashes or invents numbers: NaN in every result, promptly, with info as jaxlib gives it.
 
 use num_traits::Float;
-use oxidax_kernels::lapack::{Eigenvectors, Lapack, SchurVectors, Uplo};
+use oxidax_kernels::lapack::{Lapack, Uplo, Vectors};
 
 use crate::for_each_scalar;
 use crate::hermitian::{TRIANGLES, eigh};
@@ -42,7 +42,7 @@ fn eigenvalues_of_what_is_not_finite_are_nan() {
     fn test<T: Sample<ComplexOf: Sample>>() {
         for n in [1, 2, 3, 33] {
             for (a, side) in bad::<T>(n, n).iter().flat_map(|a| SIDES.map(|side| (a, side))) {
-                let found = eig(side, Eigenvectors::Compute, n, a);
+                let found = eig(side, Vectors::Compute, n, a);
                 assert_eq!(found.info, -4);
                 assert!(all_nan(&found.w) && all_nan(&found.vl) && all_nan(&found.vr));
             }
@@ -80,9 +80,7 @@ fn eigenvalues_of_a_triangle_that_is_not_finite_are_nan() {
 fn the_schur_form_of_what_is_not_finite_is_nan() {
     fn test<T: Sample>() {
         for n in [1, 2, 3, 33] {
-            for (a, job) in
-                bad::<T>(n, n).iter().flat_map(|a| [SchurVectors::Compute, SchurVectors::Skip].map(|job| (a, job)))
-            {
+            for (a, job) in bad::<T>(n, n).iter().flat_map(|a| [Vectors::Compute, Vectors::Skip].map(|job| (a, job))) {
                 let found = schur(job, n, a);
                 assert_eq!(found.info, -5);
                 assert!(all_nan(&found.t) && all_nan(&found.vs) && found.w.iter().all(|w| all_nan(w)));
@@ -105,7 +103,7 @@ fn numbers_near_the_ends_of_the_range_are_finite() {
             let (info, w, _) = eigh(SIDES[0], Uplo::Lower, 2, &a);
             let near = |w: T::RealPart| (w.wide().re / a[0].wide().re - 1.0).abs() <= 2.0 * T::EPS;
             assert!(info == 0 && w.iter().all(|&w| near(w)), "{a:?}: {w:?}");
-            let found = schur(SchurVectors::Compute, 2, &a);
+            let found = schur(Vectors::Compute, 2, &a);
             assert!(found.info == 0 && found.w[0].iter().all(|&w| w == a[0]));
             let found = eig(SIDES[0], SIDES[0], 2, &a);
             assert!(found.info == 0 && found.w.iter().all(|w| w.re() == a[0].re()));

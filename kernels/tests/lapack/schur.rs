@@ -1,6 +1,6 @@
 //! Condensed forms of square matrices: Hessenberg and Schur.
 
-use oxidax_kernels::lapack::{Gees, Gehrd, Int, OwnedWorkspace, SchurVectors};
+use oxidax_kernels::lapack::{Gees, Gehrd, Int, OwnedWorkspace, Vectors};
 
 use crate::for_each_scalar;
 use crate::sample::{Matrix, Random, Sample, Wide, hessenberg, within};
@@ -69,7 +69,7 @@ pub struct Schur<T: Sample> {
     pub vs: Vec<T>,
 }
 
-pub fn schur<T: Sample>(job: SchurVectors, n: usize, a: &[T]) -> Schur<T> {
+pub fn schur<T: Sample>(job: Vectors, n: usize, a: &[T]) -> Schur<T> {
     let plan = Gees::new(job, n).unwrap();
     let poison = T::of(7e7, 7e7);
     let mut w = [vec![poison; n], vec![poison; if T::COMPLEX { 0 } else { n }]];
@@ -84,7 +84,7 @@ fn schur_vectors_are_orthonormal_and_multiply_to_the_matrix() {
     fn test<T: Sample>() {
         for n in ORDERS {
             let data = Random::new(n + 2).matrix::<T>(n, n);
-            let Schur { info, t, w, vs } = schur(SchurVectors::Compute, n, &data);
+            let Schur { info, t, w, vs } = schur(Vectors::Compute, n, &data);
             assert_eq!(info, 0);
             let (t, vs, a) = (Matrix::of(n, n, &t), Matrix::of(n, n, &vs), Matrix::of(n, n, &data));
             within(5.0, vs.adjoint().times(&vs).distance::<T>(&Matrix::identity(n)), n);
@@ -106,7 +106,7 @@ fn schur_vectors_are_orthonormal_and_multiply_to_the_matrix() {
                     assert!(w[1][i] != T::zero(), "{n}: value {i}");
                 }
             }
-            let alone = schur(SchurVectors::Skip, n, &data);
+            let alone = schur(Vectors::Skip, n, &data);
             assert_eq!(alone.info, 0);
             assert!(alone.vs.iter().all(|x| *x == T::zero()), "skipped vectors are zeros");
             within(5.0, Matrix::of(n, n, &alone.t).distance::<T>(&t), n);
@@ -120,7 +120,7 @@ fn real_matrices_have_conjugate_pairs() {
     fn test<T: Sample>() {
         // A rotation by 90 degrees beside a fixed axis.
         let a = [0.0, 1.0, 0.0, -1.0, 0.0, 0.0, 0.0, 0.0, 3.0].map(|x| T::of(x, 0.0));
-        let found = schur(SchurVectors::Compute, 3, &a);
+        let found = schur(Vectors::Compute, 3, &a);
         let wide = |w: &[T]| w.iter().map(|x| x.wide().re).collect::<Vec<_>>();
         assert_eq!(found.w.map(|w| wide(&w)), [[0.0, 0.0, 3.0], [1.0, -1.0, 0.0]]);
     }

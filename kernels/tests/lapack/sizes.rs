@@ -2,8 +2,8 @@
 
 use oxidax::{Complex, Error, ErrorCode};
 use oxidax_kernels::lapack::{
-    Diag, Eigenvectors, Gees, Geev, Gehrd, Geqp3, Geqrf, Gesdd, Gesvd, Getrf, Gtsv, Orgqr, Ormqr, Potrf, SchurVectors,
-    Side, SvdJob, Syevd, Sytrd, Transpose, Triangle, Trsm, Trtrs, Uplo,
+    Diag, Gees, Geev, Gehrd, Geqp3, Geqrf, Gesdd, Gesvd, Getrf, Gtsv, Orgqr, Ormqr, Potrf, Side, SvdJob, Syevd, Sytrd,
+    Transpose, Triangle, Trsm, Trtrs, Uplo, Vectors,
 };
 
 #[track_caller]
@@ -21,7 +21,7 @@ fn a_size_that_does_not_fit_is_named() {
     refused(Geqrf::<f64>::new(1, n), "geqrf: n = 2147483648");
     refused(Orgqr::<f64>::new(n, 1, 1), "orgqr: m = 2147483648");
     refused(Gesdd::<f64>::new(SvdJob::None, n, 1), "gesdd: m = 2147483648");
-    refused(Geev::<f64>::new(Eigenvectors::Skip, Eigenvectors::Skip, n), "geev: n = 2147483648");
+    refused(Geev::<f64>::new(Vectors::Skip, Vectors::Skip, n), "geev: n = 2147483648");
     refused(Geqp3::<f64>::new(1, n), "geqp3: n = 2147483648");
     refused(Geqp3::<f64>::new(1, n / 2), "geqp3: its workspace, 3 * n + 1 = 3221225473");
     refused(Gtsv::<f64>::new(n, 1), "gtsv: n = 2147483648");
@@ -30,8 +30,8 @@ fn a_size_that_does_not_fit_is_named() {
     let triangle = Triangle { side: Side::Left, uplo: Uplo::Upper, transpose: Transpose::No, diag: Diag::Unit };
     refused(Trsm::<f64>::new(triangle, n, 1), "trsm: m = 2147483648");
     refused(Trtrs::<f64>::new(Uplo::Lower, Transpose::No, n), "trtrs: n = 2147483648");
-    refused(Syevd::<f32>::new(Eigenvectors::Skip, Uplo::Lower, n), "syevd: n = 2147483648");
-    refused(Gees::<f32>::new(SchurVectors::Skip, n), "gees: n = 2147483648");
+    refused(Syevd::<f32>::new(Vectors::Skip, Uplo::Lower, n), "syevd: n = 2147483648");
+    refused(Gees::<f32>::new(Vectors::Skip, n), "gees: n = 2147483648");
     refused(Gehrd::<f32>::new(n, 1, 1), "gehrd: n = 2147483648");
     refused(Sytrd::<Complex<f64>>::new(Uplo::Lower, n), "hetrd: n = 2147483648");
     assert!(Potrf::<f32>::new(Uplo::Lower, n - 1).is_ok());
@@ -44,17 +44,14 @@ fn a_workspace_that_does_not_fit_is_named() {
     refused(Gesdd::<f64>::new(SvdJob::None, 53_130, 53_130), "gesdd: m * n = 2822796900");
     refused(Gesvd::<f32>::new(SvdJob::All, 53_130, 53_130), "gesvd: m * n = 2822796900");
     refused(Gesdd::<Complex<f32>>::new(SvdJob::Some, 21_000, 21_000), "gesdd: its real workspace");
-    refused(
-        Geev::<f32>::new(Eigenvectors::Skip, Eigenvectors::Skip, 1 << 30),
-        "geev: its workspace, 4 * n = 4294967296",
-    );
-    let [with, without] = [Eigenvectors::Compute, Eigenvectors::Skip];
+    refused(Geev::<f32>::new(Vectors::Skip, Vectors::Skip, 1 << 30), "geev: its workspace, 4 * n = 4294967296");
+    let [with, without] = [Vectors::Compute, Vectors::Skip];
     refused(
         Syevd::<f64>::new(with, Uplo::Lower, 32_759),
         "syevd: its workspace, 2 * n * n + 38 * n + 4161 = 2147553165",
     );
     refused(Syevd::<f64>::new(without, Uplo::Lower, 46_340), "syevd: its workspace, n * n + 66 * n = 2150454040");
-    refused(Gees::<f64>::new(SchurVectors::Skip, 1 << 26), "gees: its workspace, 67 * n + 4160 = 4496298048");
+    refused(Gees::<f64>::new(Vectors::Skip, 1 << 26), "gees: its workspace, 67 * n + 4160 = 4496298048");
     refused(Gehrd::<f64>::new(1 << 26, 1, 1), "gehrd: its workspace, 64 * n + 4160 = 4294971456");
     refused(Sytrd::<f64>::new(Uplo::Lower, 1 << 26), "sytrd: its workspace, 64 * n = 4294967296");
     assert!(Syevd::<Complex<f32>>::new(with, Uplo::Lower, 32_758).is_ok());

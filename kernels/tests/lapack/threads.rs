@@ -4,7 +4,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use oxidax_kernels::lapack::{
-    Geqp3, Geqrf, Getrf, Gtsv, Int, Orgqr, Ormqr, OwnedWorkspace, Potrf, SchurVectors, Side, SvdJob, Trsm, Uplo,
+    Geqp3, Geqrf, Getrf, Gtsv, Int, Orgqr, Ormqr, OwnedWorkspace, Potrf, Side, SvdJob, Trsm, Uplo, Vectors,
 };
 
 use crate::iterative::{SIDES, eig, svd};
@@ -58,7 +58,7 @@ fn run_everything<T: Sample<ComplexOf: Sample, RealPart: Sample>>(n: usize, seed
     let (_, values, vectors) = hermitian::eigh(SIDES[0], Uplo::Lower, n, &shifted(&a)[offset..]);
     let (tridiagonal, diagonals, _) = hermitian::reduce(Uplo::Lower, n, &shifted(&a)[offset..]);
     let (hessenberg, _) = schur::reduce(n, [1, n as Int], &shifted(&a)[offset..]);
-    let schur = schur::schur(SchurVectors::Compute, n, &shifted(&a)[offset..]);
+    let schur = schur::schur(Vectors::Compute, n, &shifted(&a)[offset..]);
     let condensed = [&vectors, &tridiagonal, &hessenberg, &schur.t, &schur.vs].map(|x| bits(x));
     let real = [&values, &diagonals[0], &diagonals[1]].map(|x| bits(x));
     let pivots = pivots.iter().map(|&pivot| [pivot as u64, 0]).collect();
