@@ -9,3 +9,4 @@ pub mod random;
 pub mod small;
 pub mod sparse;
 mod vectors;
+mod work;

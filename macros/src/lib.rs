@@ -55,8 +55,9 @@ use crate::{
 /// | `#[shape(m, n)] q: &mut [T]` | a result buffer, in the order of the parameters |
 /// | `#[shape] x: &T`, `#[shape] y: &mut T` | a buffer of rank 0 |
 /// | `#[dim] n: usize` | the size of the dim `n` |
-/// | `#[scratch(4 * n)] work: &mut [T]` | temporary memory, which holds anything |
+/// | `#[scratch(4 * n)] work: &mut [T]` | temporary memory, which holds anything; on CUDA `DeviceSliceMut<T>` |
 /// | `eps: f64` | an attribute, or a context such as a stream: the type's trait decides |
+/// | `#[attr] w: &[i64]` | an array attribute: unmarked, it might be a buffer |
 /// | `#[attr(default = 1e-5)] eps: f64` | an attribute that a caller may leave out |
 /// | `#[attr(name = "lambda")] lam: f64` | an attribute that JAX and XLA know by another name |
 ///

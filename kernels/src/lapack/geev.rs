@@ -6,9 +6,10 @@ use oxidax::Error;
 
 use super::flags::{Letter, Vectors};
 use super::library::Library;
+use super::room::BEYOND;
 use super::routines::{Int, Kind, Routines};
 use super::scalar::{Lapack, all_finite};
-use super::sizes::{ASK, BEYOND, Sizes, answered, leading, len, remembered};
+use super::sizes::{ASK, Sizes, answered, leading, len, remembered};
 use super::workspace::{Lengths, Workspace};
 
 /// info of a matrix that is not finite, as jaxlib gives it.

@@ -4,10 +4,10 @@ use oxidax::Error;
 
 use super::flags::{Letter, SvdJob};
 use super::library::Library;
-use super::room::{room, with_room};
+use super::room::{BEYOND, room, with_room};
 use super::routines::{Int, Kind, Routines};
 use super::scalar::{Lapack, all_finite, fill_identity};
-use super::sizes::{ASK, BEYOND, Sizes, answered, leading, len, remembered};
+use super::sizes::{ASK, Sizes, answered, leading, len, remembered};
 use super::workspace::{Lengths, Workspace};
 
 /// info of a matrix that is not finite: argument `a` of `gesdd` in LAPACK's count, as LAPACK itself says it of NaN.
@@ -100,8 +100,8 @@ impl<T: Lapack> SvdResults<'_, T> {
         SvdResults { a: &mut [], s: &mut [], u: &mut [], vt: &mut [] }
     }
 
-    /// Calls LAPACK on a copy of the matrix, which it destroys, and for complex types on a `vt` with room behind it: both in
-    /// `memory`, as long as [`SvdShape::room`] says together.
+    /// Calls LAPACK on a copy of the matrix, which it destroys, and for complex types on a `vt` with room behind it: both
+    /// in `memory`, as long as [`SvdShape::room`] says together.
     pub(super) fn lend(
         &mut self,
         shape: SvdShape,

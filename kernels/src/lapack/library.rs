@@ -71,8 +71,9 @@ pub struct NamedRoutine {
 ///
 /// # Safety
 ///
-/// Clause L3: `routines` points to `count` entries, valid for the call; each name is a C string, and each address is that of
-/// the routine that `scipy.linalg.cython_lapack` or `cython_blas` exports under the name, in a module that is never unloaded.
+/// Clause L3: `routines` points to `count` entries, valid for the call; each name is a C string, and each address is that
+/// of the routine that `scipy.linalg.cython_lapack` or `cython_blas` exports under the name, in a module that is never
+/// unloaded.
 // SAFETY: L9: the name is this library's own prefix.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn oxidax_kernels_use_scipy(

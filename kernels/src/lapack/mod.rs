@@ -1,4 +1,5 @@
-//! LAPACK and a little of BLAS, once for all four scalar types: safe functions over slices, on OpenBLAS and, for large matrices, on SciPy.
+//! LAPACK and a little of BLAS, once for all four scalar types: safe functions over slices, on OpenBLAS and, for large
+//! matrices, on SciPy.
 //!
 //! A routine is one row of the table in `routines.rs` and one file here. Matrices are column-major and dense: `m x n` has
 //! leading dimension `m`. What each file adds to LAPACK is said there: sizes, empty and non-finite matrices.

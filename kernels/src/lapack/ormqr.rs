@@ -136,8 +136,8 @@ impl<T: Lapack> Ormqr<T> {
         let (side, transpose, lda, ldc) = (side.letter(), transpose.letter(), leading(self.order()), leading(m));
         let (a, tau, c, work) = (a.as_ptr(), tau.as_ptr(), c.as_mut_ptr(), work.as_mut_ptr());
         let mut info = 0;
-        // SAFETY: L1, L4: `a` has `k` columns of the order of `q`, no fewer than k, `tau` has `k` and `work` `lwork` elements,
-        // and `c` is `m x n`. Where `gemv` reads beyond `c`, that lies in work memory.
+        // SAFETY: L1, L4: `a` has `k` columns of the order of `q`, no fewer than k, `tau` has `k` and `work` `lwork`
+        // elements, and `c` is `m x n`. Where `gemv` reads beyond `c`, that lies in work memory.
         unsafe {
             (routines.ormqr)(&side, &transpose, &m, &n, &k, a, &lda, tau, c, &ldc, work, &lwork, &mut info);
         }

@@ -72,8 +72,8 @@ impl Block {
         unsafe {
             (routines.larft)(&forward, &by_columns, &rows, &width, block.as_ptr(), &ld, tau.as_ptr(), t, &width);
         }
-        // SAFETY: L1, L4: as above; `rest` is `rows x columns` with the same leading dimension, and `work` has `columns x width`
-        // elements, with leading dimension `columns`.
+        // SAFETY: L1, L4: as above; `rest` is `rows x columns` with the same leading dimension, and `work` has
+        // `columns x width` elements, with leading dimension `columns`.
         unsafe {
             (routines.larfb)(
                 &left,

@@ -1,9 +1,12 @@
-//! Room behind a complex matrix, which OpenBLAS reads and does not use: [`BEYOND`] says where.
+//! Room behind a complex matrix, which OpenBLAS reads and does not use.
 #![forbid(unsafe_code)]
 
 use super::routines::Int;
 use super::scalar::Lapack;
-use super::sizes::BEYOND;
+
+/// More columns than OpenBLAS reads, and does not use, beyond a matrix that it multiplies by a vector: its `cgemv_n` and
+/// `zgemv_n` for Haswell do so. LAPACK is given such a matrix in work memory with so much room, not in XLA's.
+pub(super) const BEYOND: usize = 4;
 
 /// The length of the memory in which an `m x n` matrix has room behind it, of a type that needs it.
 pub(super) fn room<T: Lapack>(m: usize, n: usize) -> usize {

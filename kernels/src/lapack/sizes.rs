@@ -40,10 +40,6 @@ impl Sizes {
 /// The `lwork` by which LAPACK is asked for the workspace length, which it puts into the first element of `work`.
 pub(super) const ASK: Int = -1;
 
-/// More columns than OpenBLAS reads, and does not use, beyond a matrix that it multiplies by a vector: its `cgemv_n` and
-/// `zgemv_n` for Haswell do so. LAPACK is given such a matrix in work memory with so much room, not in XLA's.
-pub(super) const BEYOND: usize = 4;
-
 /// A leading dimension: LAPACK wants at least 1.
 pub(super) fn leading(rows: Int) -> Int {
     rows.max(1)

@@ -14,9 +14,9 @@ use std::slice;
 
 use oxidax::prelude::*;
 
-use super::work::{for_each, group, threads};
 use crate::lapack::{Int, Lapack, Potrf, Uplo};
 use crate::small::Instructions;
+use crate::work::{for_each, group, threads};
 
 /// The Cholesky factor of a symmetric or Hermitian positive definite matrix.
 ///

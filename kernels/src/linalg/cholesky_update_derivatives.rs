@@ -1,8 +1,8 @@
 //! The derivatives of `cholesky_update`, which wires them, in `n^2` operations as well: those of the rotations.
 //!
-//! A rotation by an angle `a` takes a row and `w` to `(row', w')`, and its derivative to `rotated tangents + t_a * (w', -row')`.
-//! With `(x, y)` the first elements, `t_a = (cos t_y - sin t_x) / radius`. Backwards, the rotations are undone from the last
-//! to the first, which gives each `w` again without keeping it.
+//! A rotation by an angle `a` takes a row and `w` to `(row', w')`, and its derivative to
+//! `rotated tangents + t_a * (w', -row')`. With `(x, y)` the first elements, `t_a = (cos t_y - sin t_x) / radius`.
+//! Backwards, the rotations are undone from the last to the first, which gives each `w` again without keeping it.
 
 use oxidax::prelude::*;
 

@@ -14,8 +14,8 @@
 
 use oxidax::prelude::*;
 
-use super::work::workspace;
 use crate::lapack::{Geev, Lapack, Vectors};
+use crate::work::workspace;
 
 /// The eigenvalues and right eigenvectors of a square matrix: `a @ v = v @ diag(w)`.
 ///

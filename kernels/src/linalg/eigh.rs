@@ -12,8 +12,8 @@
 
 use oxidax::prelude::*;
 
-use super::work::workspace;
 use crate::lapack::{Lapack, Syevd, Uplo, Vectors};
+use crate::work::workspace;
 
 /// Decomposes `a = v diag(w) v^H`, with `v` in place of `a`.
 ///

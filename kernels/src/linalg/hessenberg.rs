@@ -6,13 +6,14 @@
 //! | attributes | `low`, `high`: s32, counted from 1: the rows and columns that are reduced |
 //! | results | `a` reduced in place, reflectors below the first subdiagonal; `tau` (n - 1); `info` s32 |
 //!
-//! `info` is 0. Input that is not finite propagates. Unlike jaxlib's, which then runs out of memory: `low` and `high` that are no
-//! rows of the matrix, such as 0, are an invalid argument, and an empty matrix, with a `tau` of no elements, is taken.
+//! `info` is 0. Input that is not finite propagates. Unlike jaxlib's, which then runs out of memory: `low` and `high`
+//! that are no rows of the matrix, such as 0, are an invalid argument, and an empty matrix, with a `tau` of no elements,
+//! is taken.
 
 use oxidax::prelude::*;
 
-use super::work::workspace;
 use crate::lapack::{Gehrd, Lapack};
+use crate::work::workspace;
 
 /// Reduces in place: `a = q h q^H`.
 ///

@@ -12,9 +12,9 @@ use std::slice;
 use oxidax::prelude::*;
 
 use super::lu_pivots_to_permutation;
-use super::work::{group, threads};
 use crate::lapack::{Getrf, Int, Lapack};
 use crate::small::{Instructions, LARGEST};
+use crate::work::{group, threads};
 
 /// The LU factors of a matrix, with partial pivoting: `a[permutation] = l @ u`.
 ///

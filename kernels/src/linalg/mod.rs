@@ -36,7 +36,6 @@ pub mod triangular_solve;
 pub mod tridiagonal;
 pub mod tridiagonal_solve;
 pub mod tridiagonal_solve_perturbed;
-pub(crate) mod work;
 
 pub use cholesky_update::cholesky_update;
 pub use lu_pivots_to_permutation::lu_pivots_to_permutation;

@@ -27,9 +27,9 @@
 
 use oxidax::prelude::*;
 
-use super::work::{for_each, group, same_batch, threads, workspace};
 use crate::lapack::{Geqp3, Geqrf, Lapack, Orgqr, Ormqr, Side};
 use crate::small::Instructions;
+use crate::work::{for_each, group, same_batch, threads, workspace};
 
 /// How much of the factors is wanted, with `k = min(m, n)`: NumPy's names.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, FfiAttr)]

@@ -14,8 +14,8 @@
 
 use oxidax::prelude::*;
 
-use super::work::workspace;
 use crate::lapack::{Gees, Lapack, Sort, Vectors};
+use crate::work::workspace;
 
 /// Decomposes a real matrix, `a = vs t vs^T`, with `t` in place of `a`; eigenvalues in two parts.
 ///

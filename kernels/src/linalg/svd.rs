@@ -15,8 +15,8 @@
 
 use oxidax::prelude::*;
 
-use super::work::workspace;
 use crate::lapack::{Gesdd, Gesvd, Lapack, SvdJob};
+use crate::work::workspace;
 
 /// The singular value decomposition of a matrix: `a = u @ diag(s) @ vh`.
 ///

@@ -7,13 +7,13 @@
 //! | result | `product` (n, n): `alpha a a^T + beta c` |
 //!
 //! The contract is that of `jax.lax.linalg.symmetric_product` with `symmetrize_output=True`, which is XLA operations on
-//! the CPU and jaxlib's `cusolver_syrk_ffi` on CUDA. As there, the transpose of a complex matrix is not conjugated. As
-//! in BLAS, a term whose factor is zero is left out.
+//! the CPU and jaxlib's `cusolver_syrk_ffi` on CUDA. Unlike there, complex matrices are taken; their transpose is not
+//! conjugated. As in BLAS, a term whose factor is zero is left out.
 
 use oxidax::prelude::*;
 
-use super::work::threads;
 use crate::lapack::{Gemm, Lapack, Transpose};
+use crate::work::threads;
 
 /// The rows that are computed together: they are the same however many threads there are.
 const ROWS: usize = 64;

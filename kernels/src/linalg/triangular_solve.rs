@@ -11,9 +11,9 @@
 
 use oxidax::prelude::*;
 
-use super::work::{group, same_batch, threads};
 use crate::lapack::{Diag, Lapack, Side, Transpose, Triangle, Trsm, Uplo};
 use crate::small::{Instructions, LARGEST_SYSTEM};
+use crate::work::{group, same_batch, threads};
 
 /// Solves, in place of `b`.
 ///

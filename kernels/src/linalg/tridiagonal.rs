@@ -6,13 +6,13 @@
 //! | attribute | `uplo`: u8, `L` or `U` |
 //! | results | `a` reduced in place, its other triangle as it was; `d` (n) and `e` (n - 1), real; `tau` (n - 1); `info` s32 |
 //!
-//! `info` is 0. Input that is not finite propagates. Unlike jaxlib's, which then runs out of memory: an empty matrix, with `e`
-//! and `tau` of no elements, is taken.
+//! `info` is 0. Input that is not finite propagates. Unlike jaxlib's, which then runs out of memory: an empty matrix,
+//! with `e` and `tau` of no elements, is taken.
 
 use oxidax::prelude::*;
 
-use super::work::workspace;
 use crate::lapack::{Lapack, Sytrd, Uplo};
+use crate::work::workspace;
 
 /// Reduces in place: `a = q t q^H`.
 ///

@@ -10,8 +10,8 @@
 
 use oxidax::prelude::*;
 
-use super::work::{group, threads};
 use crate::lapack::{Gtsv, Lapack};
+use crate::work::{group, threads};
 
 /// Solves, in place of `b`.
 ///

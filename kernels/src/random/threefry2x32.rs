@@ -11,8 +11,8 @@
 
 use oxidax::prelude::*;
 
-use crate::linalg::work::threads;
 use crate::vectors::vectorised;
+use crate::work::threads;
 
 /// How many pairs are hashed at a time: their operands are in the first-level cache.
 const BLOCK: usize = 128;

@@ -8,8 +8,8 @@ use num_complex::Complex;
 use num_traits::{ToPrimitive, Zero};
 use oxidax::{Element, Error, ThreadPool};
 
-use crate::linalg::work::threads;
 use crate::vectors::vectorised;
+use crate::work::threads;
 
 /// The products that a thread computes at a time: some microseconds of work.
 const PART: usize = 1 << 14;

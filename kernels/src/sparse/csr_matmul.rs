@@ -20,8 +20,8 @@ use super::csr::{Csr, Entry, Index};
 /// the entries add up. Entries beyond the last row's are padding: they are not read, and their derivatives are zero. A
 /// vector is an `rhs` of one column.
 ///
-/// NaN and infinities propagate as in IEEE arithmetic, from rows of `rhs` that an entry meets. The bits of a row depend on
-/// its entries and their order alone.
+/// NaN and infinities propagate as in IEEE arithmetic, from rows of `rhs` that an entry meets. The bits of an
+/// element depend on the entries of its row, their order, its column of `rhs`, and whether that is the only one.
 ///
 /// # Errors
 ///

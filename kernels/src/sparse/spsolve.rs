@@ -8,8 +8,7 @@
 //!
 //! The contract is that of `jax.experimental.sparse.linalg.spsolve`, which calls SciPy through Python on the CPU and
 //! jaxlib's `cusolver_csrlsvqr_ffi` on CUDA. Here, there are batches, repeated columns add up, the orders 1 to 3 are all
-//! the first (symrcm), and a singular matrix is NaN, where jaxlib's is an error of the whole call: other matrices of a
-//! batch are not touched by one that fails.
+//! the first (symrcm), and a singular matrix is NaN on its own, where on CUDA it is an error of the whole call.
 
 use oxidax::prelude::*;
 
@@ -24,7 +23,8 @@ use super::qr::{Magnitude, Square};
 ///
 /// `reorder=0` takes rows and columns as they come; 1, 2 and 3 take them in the reverse Cuthill-McKee order, which keeps R
 /// sparse where the matrix is nearly a band in some order. A matrix is singular if an element on the diagonal of R is
-/// not larger than `tol`, which is absolute, or NaN; then `x` is NaN. Infinities propagate as in IEEE arithmetic.
+/// not larger than `tol`, which is absolute, or NaN; then `x` is NaN. An infinity in the matrix gives NaN in the unknowns
+/// that it meets, at least; what is not finite in `b` propagates.
 ///
 /// # Errors
 ///

@@ -8,10 +8,10 @@ mod residuals_of_forms;
 #[path = "../lapack/sample.rs"]
 #[allow(dead_code, reason = "shared with the tests of `lapack`, which use more of it")]
 mod sample;
+#[path = "../lapack/sample_systems.rs"]
+#[allow(dead_code, reason = "shared with the tests of `lapack`, which use more of it")]
+mod sample_systems;
 mod solutions;
 mod sparse;
-#[path = "../lapack/systems.rs"]
-#[allow(dead_code, reason = "shared with the tests of `lapack`, which use more of it")]
-mod systems;
 mod targets;
 mod updates;

@@ -5,7 +5,7 @@ use oxidax::testing::Pool;
 use crate::for_each_scalar;
 use crate::residuals::every_batch;
 use crate::sample::{Matrix, Random, SHAPES, Sample, within};
-use crate::systems::{backward, matrix_of, pivoted_residual, product, triangles, whole_q};
+use crate::sample_systems::{backward, matrix_of, pivoted_residual, product, triangles, whole_q};
 use crate::targets::{Memory, Op, Problem, Target};
 
 #[test]

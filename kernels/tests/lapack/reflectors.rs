@@ -5,7 +5,7 @@ use oxidax_kernels::lapack::{Geqp3, Int, Lapack, Ormqr, OwnedWorkspace, Side};
 
 use crate::for_each_scalar;
 use crate::sample::{Matrix, Random, SHAPES, Sample, all_nan, bits, within};
-use crate::systems::{pivoted_residual, reflectors};
+use crate::sample_systems::{pivoted_residual, reflectors};
 
 #[test]
 fn products_with_q_are_those_with_its_matrix() {

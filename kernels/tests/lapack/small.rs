@@ -5,7 +5,7 @@ use oxidax_kernels::lapack::{Diag, Getrf, Int, Potrf, Transpose, Trsm, Uplo};
 use oxidax_kernels::small::{Instructions, Kernels, LARGEST, Small};
 
 use crate::sample::{Matrix, Random, Sample, bits, within};
-use crate::systems::{product, triangles, triangular};
+use crate::sample_systems::{product, triangles, triangular};
 
 /// Up to two vectors of lanes, and every rest.
 const BATCHES: [usize; 9] = [0, 1, 2, 3, 5, 8, 16, 17, 37];

@@ -5,7 +5,7 @@ use oxidax_kernels::lapack::{Diag, Gtsv, Side, Transpose, Triangle, Trsm, Uplo};
 
 use crate::for_each_scalar;
 use crate::sample::{Matrix, Random, SHAPES, Sample, bits, within};
-use crate::systems::{backward, product, triangles, triangular, tridiagonal};
+use crate::sample_systems::{backward, product, triangles, triangular, tridiagonal};
 
 #[test]
 fn triangular_systems_are_solved_from_what_is_read() {

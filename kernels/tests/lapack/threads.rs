@@ -9,7 +9,7 @@ use oxidax_kernels::lapack::{
 
 use crate::iterative::{SIDES, eig, svd};
 use crate::sample::{Random, Sample, bits};
-use crate::systems::triangles;
+use crate::sample_systems::triangles;
 use crate::{for_each_scalar, hermitian, schur};
 
 type Bits = Vec<[u64; 2]>;

@@ -1,8 +1,8 @@
 """JAX's own linear algebra on the kernels of Oxidax.
 
 ``oxidax_kernels.install()``, before the first JAX computation, makes ``jnp.linalg``, ``jax.scipy.linalg`` and exported
-programs decompose matrices on these kernels. Programs that cannot be edited: the environment variable
-``OXIDAX_KERNELS=1``. ``python -m oxidax_kernels`` says what is installed.
+programs decompose matrices on these kernels, and ``jax.experimental.sparse`` multiply them. Programs that cannot be
+edited: the environment variable ``OXIDAX_KERNELS=1``. ``python -m oxidax_kernels`` says what is installed.
 
 ``oxidax_kernels.ops`` has the same kernels as operations of their own, such as ``ops.cholesky``.
 

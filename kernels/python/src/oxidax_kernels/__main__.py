@@ -43,9 +43,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.only is options.skip is None:
         options.only, options.skip = _from_environment(parser)
     try:
-        wanted = _contracts.select(options.only, options.skip) - _contracts.later_than(_jaxlib.version())
+        wanted = _contracts.select(options.only, options.skip)
     except ValueError as error:
         parser.error(str(error))
+    if options.only is None:
+        wanted -= _contracts.later_than(_jaxlib.version())
     return _report(wanted)
 
 

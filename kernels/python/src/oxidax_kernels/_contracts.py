@@ -14,7 +14,7 @@ _TYPES = {
     "syevd": "sd", "heevd": "cz", "sytrd": "sd", "hetrd": "cz",
 }  # fmt: skip
 
-#: An operation's routines, as LAPACK names them without the type.
+#: An operation's routines, as LAPACK names them without the type; those of no type, as their target without `_ffi`.
 OPERATIONS = {
     "cholesky": ("potrf",),
     "lu": ("getrf",),

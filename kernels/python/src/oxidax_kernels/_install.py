@@ -18,8 +18,9 @@ def install(only: str | Iterable[str] | None = None, skip: str | Iterable[str] |
     """Makes JAX's linear algebra on CPU run on our kernels, in this process.
 
     Call it before the first JAX computation; before or after ``import jax`` does not matter. The last of several calls
-    counts. A target that this jaxlib does not have, or whose contract is not known, stays jaxlib's, with a warning. For
-    programs that cannot be edited, set ``OXIDAX_KERNELS=1`` instead: see `python -m oxidax_kernels --help`.
+    counts. A target that this jaxlib does not have, or whose contract is not known, stays jaxlib's, with a warning; one
+    that came with a later jaxlib, with a warning if `only` names it. For programs that cannot be edited, set
+    ``OXIDAX_KERNELS=1`` instead: see `python -m oxidax_kernels --help`.
 
     Args:
         only: replace these alone: operations (``"cholesky"``), routines (``"potrf"``), routines of one type
@@ -113,7 +114,7 @@ def _known(wanted: frozenset[str], *, named: bool) -> frozenset[str]:
         return frozenset()
     later = wanted & _contracts.later_than(_jaxlib.version())
     if later and named:
-        _warn(f"{', '.join(sorted(later))}: not taken, of jaxlib {_jaxlib.VERSION} the contract is another")
+        _warn(f"{', '.join(sorted(later))}: not taken, jaxlib {_jaxlib.VERSION} lacks it or has another contract")
     wanted = wanted - later
     unknown = wanted - _jaxlib.stock().keys()
     if unknown:

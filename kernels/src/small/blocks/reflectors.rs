@@ -61,7 +61,8 @@ pub(super) fn triangle<S: Simd, T: Small>(s: S, v: &[T], tau: &[T]) -> Triangle<
     t
 }
 
-/// Makes `v` of what LAPACK stores: reflector `k` is 0 above row `k` and 1 there, and one that does not exist is 0 everywhere.
+/// Makes `v` of what LAPACK stores: reflector `k` is 0 above row `k` and 1 there, and one that does not exist is 0
+/// everywhere.
 #[inline(always)]
 pub(super) fn complete<S: Simd, T: Small>(v: &mut [T], reflectors: usize) {
     for (i, row) in v.chunks_exact_mut(width::<S, T>()).enumerate() {

@@ -7,7 +7,7 @@ use oxidax::{Error, Scratch, ThreadPool};
 use crate::lapack::{Lapack, Lengths, Workspace};
 
 /// A routine's work memory, as much as it asks for, out of a handler's scratch memory.
-pub(super) fn workspace<'f, T: Lapack>(scratch: Scratch<'f>, lengths: Lengths) -> Result<Workspace<'f, T>, Error> {
+pub(crate) fn workspace<'f, T: Lapack>(scratch: Scratch<'f>, lengths: Lengths) -> Result<Workspace<'f, T>, Error> {
     Ok(Workspace {
         work: scratch.take(lengths.work)?,
         real: scratch.take(lengths.real)?,
@@ -26,7 +26,7 @@ pub(crate) fn threads(pool: ThreadPool<'_>, flops: f64) -> ThreadPool<'_> {
 }
 
 /// How many matrices of so many elements a thread takes at a time: full vectors of them.
-pub(super) fn group(elements: usize, lanes: usize) -> usize {
+pub(crate) fn group(elements: usize, lanes: usize) -> usize {
     (GROUP / elements).max(1).next_multiple_of(lanes)
 }
 
@@ -35,7 +35,7 @@ pub(super) fn group(elements: usize, lanes: usize) -> usize {
 /// # Errors
 ///
 /// INVALID_ARGUMENT, with both numbers of elements.
-pub(super) fn same_batch(name: &str, elements: usize, expected: usize) -> Result<(), Error> {
+pub(crate) fn same_batch(name: &str, elements: usize, expected: usize) -> Result<(), Error> {
     if elements == expected {
         return Ok(());
     }
@@ -44,7 +44,7 @@ pub(super) fn same_batch(name: &str, elements: usize, expected: usize) -> Result
 }
 
 /// Calls a function that may lack memory for each item, on some of the pool's threads, with the thread's own memory.
-pub(super) fn for_each<I>(
+pub(crate) fn for_each<I>(
     pool: ThreadPool<'_>,
     items: I,
     f: impl Fn(Scratch<'_>, I::Item) -> Result<(), Error> + Sync,
