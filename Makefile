@@ -32,6 +32,7 @@ help:
 	@echo "make bench      a handler's cost beside a C++ peer's, and the cost of compiling sixty"
 	@echo "make bench-kernels   the kernels' speed beside stock jaxlib's"
 	@echo "make wheel      the wheels of oxidax and oxidax-kernels, for manylinux_2_28, in target/wheel"
+	@echo "make memcheck   the Rust tests that touch raw memory under valgrind; about an hour"
 	@echo "make soak       100,000 calls of the kernels from eight threads, on all cores and on one"
 	@echo "make clean      remove what was built; make distclean removes the environments too"
 
@@ -111,6 +112,14 @@ bench: toolchain
 bench-kernels: libraries
 	@$(ENVIRONMENTS) prepare newest
 	$(KERNELS) $(NEWEST) bench/kernels.py
+
+# Optimised, as it is shipped, and with the long tests of what is written where.
+.PHONY: memcheck
+memcheck: export CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUNNER := valgrind -q --error-exitcode=9
+memcheck: toolchain openblas
+	@$(TOOL) tools/system.py valgrind
+	cargo test --release --locked -p oxidax --tests -- --test-threads=1
+	cargo test --release --locked -p oxidax-kernels --test handlers --test lapack -- --test-threads=1 --include-ignored
 
 .PHONY: soak
 soak: libraries

@@ -6,6 +6,7 @@ use num_traits::{Float, Zero};
 use oxidax::Error;
 
 use super::library::Library;
+use super::room::room;
 use super::routines::{Int, Kind, Routines};
 use super::scalar::{Lapack, all_finite};
 use super::sizes::{ASK, Sizes, answered, leading, len, remembered};
@@ -62,10 +63,12 @@ impl<T: Lapack> Geqp3<T> {
         })
     }
 
-    /// As much as this shape takes.
+    /// As much as this shape takes, and for complex types room behind it: what `gemv` multiplies is there, too.
     pub fn workspace(&self) -> Lengths {
-        let real = if T::COMPLEX && self.lwork > 0 { 2 * len(self.n) } else { 0 };
-        Lengths { work: len(self.lwork), real, int: 0 }
+        if !T::COMPLEX || self.lwork == 0 {
+            return Lengths { work: len(self.lwork), ..Lengths::default() };
+        }
+        Lengths { work: len(self.lwork) + room::<T>(len(self.n), 0), real: 2 * len(self.n), int: 0 }
     }
 
     /// Factorises `a`; `tau` has `min(m, n)` elements. `pivots`, of `n`, are read and written: a column whose pivot is not

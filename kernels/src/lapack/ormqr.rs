@@ -6,7 +6,7 @@ use oxidax::Error;
 
 use super::flags::{Letter, Side, Transpose};
 use super::library::Library;
-use super::room::{room, with_room};
+use super::room::{in_room, room, with_room};
 use super::routines::{Int, Routines};
 use super::scalar::Lapack;
 use super::sizes::{ASK, Sizes, answered, leading, len, remembered};
@@ -101,15 +101,18 @@ impl<T: Lapack> Ormqr<T> {
         self.m == 0 || self.n == 0 || self.k == 0
     }
 
-    /// Whether one vector at a time is multiplied by `c` itself, with `gemv`.
-    fn needs_room(&self) -> bool {
-        self.side == Side::Right && !self.is_empty()
+    /// The lengths of the work memory for the reflectors and `c`: from the right, `gemv` multiplies `c` itself by one of
+    /// them at a time.
+    fn room(&self) -> [usize; 2] {
+        if self.side == Side::Left || self.is_empty() {
+            return [0; 2];
+        }
+        [room::<T>(len(self.n), len(self.k)), room::<T>(len(self.m), len(self.n))]
     }
 
-    /// As much as this shape takes, and for complex `c q` a copy of `c`.
+    /// As much as this shape takes, and for complex `c q` copies of both.
     pub fn workspace(&self) -> Lengths {
-        let room = if self.needs_room() { room::<T>(len(self.m), len(self.n)) } else { 0 };
-        Lengths { work: len(self.lwork) + room, ..Lengths::default() }
+        Lengths { work: len(self.lwork) + self.room().iter().sum::<usize>(), ..Lengths::default() }
     }
 
     /// Multiplies. The reflectors are the first `k` columns of `a`, below their diagonal, and `tau` their factors.
@@ -123,11 +126,12 @@ impl<T: Lapack> Ormqr<T> {
             return 0;
         }
         let (work, memory) = workspace.work.split_at_mut(len(lwork));
-        if self.needs_room() {
-            with_room(c, memory, |c| self.call(a, tau, c, work))
-        } else {
-            self.call(a, tau, c, work)
+        if self.side == Side::Left {
+            return self.call(a, tau, c, work);
         }
+        let (reflectors, memory) = memory.split_at_mut(self.room()[0]);
+        let a = in_room(&a[..len(n) * len(k)], reflectors);
+        with_room(c, memory, |c| self.call(a, tau, c, work))
     }
 
     /// Calls LAPACK, on slices whose lengths the caller has compared with the shape.
@@ -137,7 +141,7 @@ impl<T: Lapack> Ormqr<T> {
         let (a, tau, c, work) = (a.as_ptr(), tau.as_ptr(), c.as_mut_ptr(), work.as_mut_ptr());
         let mut info = 0;
         // SAFETY: L1, L4: `a` has `k` columns of the order of `q`, no fewer than k, `tau` has `k` and `work` `lwork`
-        // elements, and `c` is `m x n`. Where `gemv` reads beyond `c`, that lies in work memory.
+        // elements, and `c` is `m x n`. Where `gemv` reads beyond `a` or `c`, that lies in work memory.
         unsafe {
             (routines.ormqr)(&side, &transpose, &m, &n, &k, a, &lda, tau, c, &ldc, work, &lwork, &mut info);
         }

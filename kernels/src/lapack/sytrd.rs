@@ -65,9 +65,15 @@ impl<T: Lapack> Sytrd<T> {
         Ok(Sytrd { routines, uplo, n, lwork })
     }
 
-    /// How much work memory this shape takes: LAPACK's, and for complex types a copy of the matrix.
+    /// The lengths of the work memory for `tau`, to which `hemv` writes, and for the matrix.
+    fn room(&self) -> [usize; 2] {
+        let n = len(self.n);
+        [room::<T>(1, n), room::<T>(n, n)]
+    }
+
+    /// How much work memory this shape takes: LAPACK's, and for complex types copies of `tau` and of the matrix.
     pub fn workspace(&self) -> Lengths {
-        Lengths { work: len(self.lwork) + room::<T>(len(self.n), len(self.n)), ..Lengths::default() }
+        Lengths { work: len(self.lwork) + self.room().iter().sum::<usize>(), ..Lengths::default() }
     }
 
     /// Reduces `a`; `d` has `n` elements, `e` and `tau` have `n - 1`.
@@ -89,14 +95,17 @@ impl<T: Lapack> Sytrd<T> {
             return 0;
         }
         let (work, memory) = workspace.work.split_at_mut(len(lwork));
-        with_room(a, memory, |a| {
-            let (a, work) = (a.as_mut_ptr(), work.as_mut_ptr());
-            let (d, e, tau) = (d.as_mut_ptr(), e.as_mut_ptr(), tau.as_mut_ptr());
-            let (uplo, mut info) = (uplo.letter(), 0);
-            // SAFETY: L1, L4: `a` is `n x n` with leading dimension `n`, `d` has `n`, `e` and `tau` have `n - 1` and `work`
-            // `lwork` elements.
-            unsafe { (routines.sytrd)(&uplo, &n, a, &leading(n), d, e, tau, work, &lwork, &mut info) };
-            info
+        let (memory_of_tau, memory) = memory.split_at_mut(self.room()[0]);
+        with_room(tau, memory_of_tau, |tau| {
+            with_room(a, memory, |a| {
+                let (a, work) = (a.as_mut_ptr(), work.as_mut_ptr());
+                let (d, e, tau) = (d.as_mut_ptr(), e.as_mut_ptr(), tau.as_mut_ptr());
+                let (uplo, mut info) = (uplo.letter(), 0);
+                // SAFETY: L1, L4: `a` is `n x n` with leading dimension `n`, `d` has `n`, `e` and `tau` have `n - 1` and
+                // `work` `lwork` elements.
+                unsafe { (routines.sytrd)(&uplo, &n, a, &leading(n), d, e, tau, work, &lwork, &mut info) };
+                info
+            })
         })
     }
 }

@@ -1,6 +1,7 @@
 //! jaxlib's targets, and operations of our own, through call frames: residuals, batches, threads, neighbours, refusals.
 
 mod batches;
+mod bounds;
 mod operations;
 mod refusals;
 mod residuals;

@@ -42,7 +42,8 @@ fn factorise<T: Lapack>(m: usize, n: usize, a: &[T], mut pivots: Vec<Int>) -> (V
 #[test]
 fn pivoted_factors_multiply_to_the_columns_in_their_order() {
     fn test<T: Sample>() {
-        for &(m, n) in SHAPES {
+        // LAPACK takes blocks of columns where there are more than 128.
+        for &(m, n) in SHAPES.iter().chain(&[(150, 140)]) {
             let a = Random::new(m * 3 + n).matrix::<T>(m, n);
             let (qr, pivots, tau) = factorise(m, n, &a, vec![0; n]);
             let mut sorted = pivots.clone();
