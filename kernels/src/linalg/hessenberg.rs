@@ -13,6 +13,7 @@
 use oxidax::prelude::*;
 
 use crate::lapack::{Gehrd, Lapack};
+use crate::small::serving;
 use crate::work::workspace;
 
 /// Reduces in place: `a = q h q^H`.
@@ -39,6 +40,13 @@ pub fn gehrd<T: Lapack>(
     #[shape()] info: &mut i32,
 ) -> Result<(), Error> {
     let gehrd = Gehrd::new(n, low, high)?;
-    *info = gehrd.run(&mut a, tau, workspace(scratch, gehrd.workspace())?);
+    let whole = low == 1 && high as usize == n;
+    match serving::<T>(|small| small.gehrd_work(n).filter(|_| whole)) {
+        Some((small, length)) => {
+            small.gehrd(n, &mut a, tau, scratch.take(length)?);
+            *info = 0;
+        }
+        None => *info = gehrd.run(&mut a, tau, workspace(scratch, gehrd.workspace())?),
+    }
     Ok(())
 }

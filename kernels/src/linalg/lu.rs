@@ -83,7 +83,7 @@ fn factorise<T: Lapack>(
     }
     let (elements, k, count) = (m * n, m.min(n), info.len());
     let pool = threads(pool, count as f64 * elements as f64 * k as f64);
-    match T::small(&Instructions::best()).filter(|_| m.max(n) <= LARGEST) {
+    match T::small(Instructions::best()).filter(|_| m.max(n) <= LARGEST) {
         Some(small) => {
             let group = group(elements, small.together(m, n));
             let groups = a.chunks_mut(group * elements).zip(pivots.chunks_mut(group * k)).zip(info.chunks_mut(group));

@@ -28,7 +28,7 @@
 use oxidax::prelude::*;
 
 use crate::lapack::{Geqp3, Geqrf, Lapack, Orgqr, Ormqr, Side};
-use crate::small::Instructions;
+use crate::small::serving;
 use crate::work::{for_each, group, same_batch, threads, workspace};
 
 /// How much of the factors is wanted, with `k = min(m, n)`: NumPy's names.
@@ -112,7 +112,7 @@ fn factorise<T: Lapack>([m, n]: [usize; 2], a: &mut [T], pool: ThreadPool, tau: 
         return Ok(());
     }
     let pool = threads(pool, 2.0 * a.len() as f64 * k as f64);
-    match T::small(&Instructions::best()).and_then(|small| Some((small, small.qr_work(m, n)?))) {
+    match serving::<T>(|small| small.qr_work(m, n)) {
         Some((small, length)) => {
             let group = group(elements, small.together(m, n));
             let groups = a.chunks_mut(group * elements).zip(tau.chunks_mut(group * k));
@@ -165,7 +165,7 @@ fn multiply<T: Lapack>([m, n, k]: [usize; 3], a: &mut [T], pool: ThreadPool, tau
     same_batch("tau", tau.len(), a.len() / elements * k)?;
     // Without reflectors, there is nothing to split.
     let of = |first: usize, count: usize| &tau[first * k..(first + count) * k];
-    match T::small(&Instructions::best()).and_then(|small| Some((small, small.qr_work(m, n)?))) {
+    match serving::<T>(|small| small.qr_work(m, n)) {
         Some((small, length)) => {
             let group = group(elements, small.together(m, n));
             for_each(pool, a.chunks_mut(group * elements).enumerate(), |scratch, (x, a)| {
@@ -235,6 +235,9 @@ pub fn ormqr<T: Lapack>(
 ) -> Result<(), Error> {
     let side = if left { Side::Left } else { Side::Right };
     let ormqr = Ormqr::new(side, transpose, [m, n], tau.len())?;
-    ormqr.run(&a, tau, &mut c, workspace(scratch, ormqr.workspace())?);
+    match serving::<T>(|small| small.ormqr_work(m, n, tau.len()).filter(|_| left)) {
+        Some((small, length)) => small.ormqr(transpose, [m, n], &a, tau, &mut c, scratch.take(length)?),
+        None => _ = ormqr.run(&a, tau, &mut c, workspace(scratch, ormqr.workspace())?),
+    }
     Ok(())
 }

@@ -12,6 +12,7 @@
 use oxidax::prelude::*;
 
 use crate::lapack::{Lapack, Sytrd, Uplo};
+use crate::small::serving;
 use crate::work::workspace;
 
 /// Reduces in place: `a = q t q^H`.
@@ -39,6 +40,12 @@ pub fn sytrd<T: Lapack>(
     #[shape()] info: &mut i32,
 ) -> Result<(), Error> {
     let sytrd = Sytrd::new(uplo, n)?;
-    *info = sytrd.run(&mut a, d, e, tau, workspace(scratch, sytrd.workspace())?);
+    match serving::<T>(|small| small.sytrd_work(n)) {
+        Some((small, length)) => {
+            small.sytrd(uplo, &mut a, d, e, tau, scratch.take(length)?);
+            *info = 0;
+        }
+        None => *info = sytrd.run(&mut a, d, e, tau, workspace(scratch, sytrd.workspace())?),
+    }
     Ok(())
 }

@@ -6,7 +6,8 @@
 //! depend on the batch**. A caller chooses between these kernels and LAPACK by size and type.
 //!
 //! Matrices are column-major, packed one after the other. In lanes, sizes are at most [`LARGEST`], of systems
-//! [`LARGEST_SYSTEM`]; above it, `blocks` has what `potrf_work` and `qr_work` of [`Kernels`] name.
+//! [`LARGEST_SYSTEM`]; above it, `blocks` has what `potrf_work` and `qr_work` of [`Kernels`] name, and it has every size of
+//! `ormqr`, `gehrd` and `sytrd`.
 #![forbid(unsafe_code)]
 
 mod blocks;
@@ -15,6 +16,8 @@ mod lanes;
 mod potrf;
 mod qr;
 mod trsm;
+
+use std::sync::OnceLock;
 
 use fearless_simd::{Level, Simd, SimdBase, SimdFloatElement, dispatch};
 use num_traits::Float;
@@ -27,13 +30,13 @@ pub use trsm::LARGEST_SYSTEM;
 pub const LARGEST: usize = 32;
 
 /// A scalar type that has such kernels: `f32` and `f64`.
-pub trait Small: Lapack + Float + SimdFloatElement {}
+pub trait Small: Lapack<RealPart = Self> + Float + SimdFloatElement {}
 
 impl Small for f32 {}
 impl Small for f64 {}
 
 /// The kernels of a type that has them, for code that is generic over all of LAPACK's types: see [`Lapack::small`].
-pub trait Kernels<T>: Sync {
+pub trait Kernels<T: Lapack>: Sync {
     /// How many matrices of `m x n` are factorised together.
     fn together(&self, m: usize, n: usize) -> usize;
 
@@ -67,6 +70,43 @@ pub trait Kernels<T>: Sync {
     ///
     /// `tau` holds `k` for each matrix; `work` is as long as [`qr_work`](Self::qr_work) says.
     fn orgqr(&self, m: usize, n: usize, k: usize, a: &mut [T], tau: &[T], work: &mut [T]);
+
+    /// The length of the work memory for the product of `k` reflectors and `m x n`; none of a shape for which LAPACK is the
+    /// faster one.
+    fn ormqr_work(&self, m: usize, n: usize, k: usize) -> Option<usize>;
+
+    /// `q c`, or `q^T c`, in place of `c`, for one matrix of that shape, `m x n`, as LAPACK's `ormqr` from the left.
+    ///
+    /// `a` has at least as many columns, of length `m`, as `tau` elements; `work` is as long as
+    /// [`ormqr_work`](Self::ormqr_work) says. Input that is not finite propagates.
+    fn ormqr(&self, transpose: bool, shape: [usize; 2], a: &[T], tau: &[T], c: &mut [T], work: &mut [T]);
+
+    /// The length of the work memory for the tridiagonal form of `n x n`; none of a size for which LAPACK is the faster one.
+    fn sytrd_work(&self, n: usize) -> Option<usize>;
+
+    /// `a = q t q^T`, in place, for one symmetric matrix of `n x n`, as LAPACK's `sytrd`; `t` has the diagonal `d` and beside
+    /// it `e`.
+    ///
+    /// Only the triangle `uplo` is used, the other one keeps its bits. `d` has `n` elements, `e` and `tau` have `n - 1`;
+    /// `work` is as long as [`sytrd_work`](Self::sytrd_work) says. Input that is not finite propagates.
+    fn sytrd(
+        &self,
+        uplo: Uplo,
+        a: &mut [T],
+        d: &mut [T::RealPart],
+        e: &mut [T::RealPart],
+        tau: &mut [T],
+        work: &mut [T],
+    );
+
+    /// The length of the work memory for the Hessenberg form of `n x n`; none of a size for which LAPACK is the faster one.
+    fn gehrd_work(&self, n: usize) -> Option<usize>;
+
+    /// `a = q h q^T`, in place, for one matrix of `n x n`, as LAPACK's `gehrd` of all its rows and columns.
+    ///
+    /// `tau` has `n - 1` elements; `work` is as long as [`gehrd_work`](Self::gehrd_work) says. Input that is not finite
+    /// propagates.
+    fn gehrd(&self, n: usize, a: &mut [T], tau: &mut [T], work: &mut [T]);
 
     /// `op(a) x = b` or `x op(a) = b`, in place of `b`, for each of a batch of systems; `b` is `m x n`, and both are at
     /// most [`LARGEST_SYSTEM`].
@@ -105,9 +145,53 @@ impl<T: Small> Kernels<T> for Instructions {
         qr::orgqr(*self, m, n, k, a, tau, work);
     }
 
+    fn ormqr_work(&self, m: usize, n: usize, k: usize) -> Option<usize> {
+        blocks::serve_ormqr(m, n, k).then(|| blocks::qr_work::<T>(*self, m, n))
+    }
+
+    fn ormqr(&self, transpose: bool, [m, n]: [usize; 2], a: &[T], tau: &[T], c: &mut [T], work: &mut [T]) {
+        assert!(tau.len() <= m, "ormqr: there are more reflectors than rows");
+        assert!(a.len() >= m * tau.len(), "ormqr: a has fewer columns than there are tau");
+        assert_eq!(c.len(), m * n, "ormqr: c is not m x n");
+        blocks::ormqr(*self, transpose, [m, n], a, tau, c, work);
+    }
+
+    fn sytrd_work(&self, n: usize) -> Option<usize> {
+        (n <= blocks::LARGEST_FORM).then(|| blocks::sytrd_work::<T>(*self, n))
+    }
+
+    fn sytrd(&self, uplo: Uplo, a: &mut [T], d: &mut [T], e: &mut [T], tau: &mut [T], work: &mut [T]) {
+        let (n, beside) = (d.len(), d.len().saturating_sub(1));
+        assert_eq!(a.len(), n * n, "sytrd: a is not n x n");
+        assert_eq!((e.len(), tau.len()), (beside, beside), "sytrd: e or tau has not n - 1 elements");
+        if n > 0 {
+            blocks::sytrd(*self, uplo, a, [d, e, tau], work);
+        }
+    }
+
+    fn gehrd_work(&self, n: usize) -> Option<usize> {
+        (n <= blocks::LARGEST_FORM).then(|| blocks::gehrd_work::<T>(*self, n))
+    }
+
+    fn gehrd(&self, n: usize, a: &mut [T], tau: &mut [T], work: &mut [T]) {
+        assert_eq!(a.len(), n * n, "gehrd: a is not n x n");
+        assert_eq!(tau.len(), n.saturating_sub(1), "gehrd: tau has not n - 1 elements");
+        if n > 0 {
+            blocks::gehrd(*self, n, a, tau, work);
+        }
+    }
+
     fn trsm(&self, triangle: Triangle, m: usize, n: usize, a: &[T], b: &mut [T]) {
         trsm::trsm(*self, triangle, m, n, a, b);
     }
+}
+
+/// The kernels that serve a shape, and the length of the work memory that they take for it, as one of their methods says.
+pub(crate) fn serving<T: Lapack>(
+    length: impl FnOnce(&dyn Kernels<T>) -> Option<usize>,
+) -> Option<(&'static dyn Kernels<T>, usize)> {
+    let small = T::small(Instructions::best())?;
+    Some((small, length(small)?))
 }
 
 /// The vector of an instruction set.
@@ -138,8 +222,9 @@ pub struct Instructions(Level);
 
 impl Instructions {
     /// The best ones: what to use.
-    pub fn best() -> Self {
-        Instructions(Level::new())
+    pub fn best() -> &'static Self {
+        static BEST: OnceLock<Instructions> = OnceLock::new();
+        BEST.get_or_init(|| Instructions(Level::new()))
     }
 
     /// How many matrices a vector holds.

@@ -10,6 +10,7 @@ mod sample_systems;
 mod schur;
 mod sizes;
 mod small;
+mod small_forms;
 mod small_qr;
 mod solutions;
 mod threads;

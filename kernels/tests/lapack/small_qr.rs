@@ -266,7 +266,7 @@ fn what_is_not_finite_propagates_in_its_own_matrix() {
 
 #[test]
 fn shapes_for_which_lapack_is_faster_are_left_to_it() {
-    let on = Instructions::best();
+    let on = *Instructions::best();
     assert!(kernels::<f32>(&on).qr_work(256, 256).is_some_and(|length| length > 256 * 256));
     assert_eq!(kernels::<f32>(&on).qr_work(32, 1), Some(0));
     for (m, n) in [(257, 257), (1, 257), (257, 200), (33, 8), (33, 0), (0, 33)] {

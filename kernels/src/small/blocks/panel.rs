@@ -8,6 +8,7 @@ use std::array;
 
 use fearless_simd::{Select, Simd, SimdBase, SimdFloat};
 
+use super::reflector::Reflector;
 use super::reflectors::{MOST, Triangle, extend, width};
 use crate::small::{Small, Vector, index};
 
@@ -90,49 +91,6 @@ fn products<S: Simd, T: Small>(s: S, rows: &[T], k: usize, scale: Vector<S, T>) 
     )
 }
 
-/// A reflector that turns `(alpha, x)` into `(beta, 0)`: its tail is `x * scale`, behind a 1.
-struct Reflector<T> {
-    beta: T,
-    tau: T,
-    scale: T,
-}
-
-impl<T: Small> Reflector<T> {
-    #[inline(always)]
-    fn new(alpha: T, squares: T) -> Self {
-        let norm = (alpha * alpha + squares).sqrt();
-        let beta = -norm.copysign(alpha);
-        Reflector { beta, tau: (beta - alpha) / beta, scale: T::one() / (alpha - beta) }
-    }
-
-    /// Of column `k`, from row `k` on, whose elements below have this sum of squares.
-    ///
-    /// Where squares may have lost digits, or overflowed, the column is divided by its largest element first.
-    #[inline(always)]
-    fn of<S: Simd>(rows: &mut [T], k: usize, squares: T) -> Self {
-        let width = width::<S, T>();
-        let alpha = rows[k * width + k];
-        let least = T::min_positive_value() / T::epsilon();
-        if squares >= least && alpha * alpha + squares <= T::max_value() {
-            return Self::new(alpha, squares);
-        }
-        let below = &mut rows[(k + 1) * width..];
-        let largest = |most: T, x: T| if x.abs() > most { x.abs() } else { most }; // which NaN is not
-        let most = below.iter().skip(k).step_by(width).fold(T::zero(), |most, &x| largest(most, x));
-        if most == T::zero() && squares == T::zero() {
-            return Reflector { beta: alpha, tau: T::zero(), scale: T::one() };
-        }
-        let most = largest(most, alpha);
-        let mut squares = T::zero();
-        for x in below.iter_mut().skip(k).step_by(width) {
-            *x /= most;
-            squares += *x * *x;
-        }
-        let scaled = Self::new(alpha / most, squares);
-        Reflector { beta: scaled.beta * most, ..scaled }
-    }
-}
-
 /// What a reflector makes of a row below its own: in its column, an element becomes the reflector's; behind it, the
 /// reflector is taken off.
 struct Step<S: Simd, T: Small> {
@@ -179,7 +137,8 @@ pub(super) fn factorise<S: Simd, T: Small>(s: S, block: &mut [T], tau: &mut [T])
     let mut t = [[T::zero(); MOST]; MOST];
     let mut sums_of_squares = squares::<S, T>(s, &block[width..]);
     for (k, tau) in tau.iter_mut().enumerate() {
-        let reflector = Reflector::of::<S>(block, k, sums_of_squares[k / lanes][k % lanes]);
+        let (alpha, below) = (block[k * width + k], block.get_mut((k + 1) * width + k..).unwrap_or_default());
+        let reflector = Reflector::of(alpha, sums_of_squares[k / lanes][k % lanes], below, width);
         *tau = reflector.tau;
         let scale = Vector::<S, T>::splat(s, reflector.scale);
         let (above, below) = block.split_at_mut((k + 1) * width);

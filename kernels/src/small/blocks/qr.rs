@@ -42,6 +42,19 @@ pub(in super::super) fn orgqr<T: Small>(
     dispatch!(instructions.0, s => into_q(s, [m, n], a, tau, work));
 }
 
+/// As LAPACK's `ormqr` from the left; `a` has as many columns of length `m` as `tau` elements.
+pub(in super::super) fn ormqr<T: Small>(
+    instructions: Instructions,
+    transpose: bool,
+    [m, n]: [usize; 2],
+    a: &[T],
+    tau: &[T],
+    c: &mut [T],
+    work: &mut [T],
+) {
+    dispatch!(instructions.0, s => multiply(s, transpose, [m, n], a, tau, c, work));
+}
+
 #[inline(always)]
 fn into_factors<S: Simd, T: Small>(s: S, [m, n]: [usize; 2], a: &mut [T], tau: &mut [T], work: &mut [T]) {
     let (lanes, width, stride) = (Vector::<S, T>::LEN, width::<S, T>(), stride::<S, T>(n));
@@ -88,4 +101,31 @@ fn into_q<S: Simd, T: Small>(s: S, [m, n]: [usize; 2], a: &mut [T], tau: &[T], w
         apply(s, Form::Plain, &mut rows[first * stride..], stride, first..n, v, &t);
     }
     to_columns(s, [m, n], rows, stride, a, m);
+}
+
+#[inline(always)]
+fn multiply<S: Simd, T: Small>(
+    s: S,
+    transpose: bool,
+    [m, n]: [usize; 2],
+    a: &[T],
+    tau: &[T],
+    c: &mut [T],
+    work: &mut [T],
+) {
+    let (width, stride) = (width::<S, T>(), stride::<S, T>(n));
+    let (rows, block) = work.split_at_mut(m * stride);
+    to_rows(s, [m, n], c, m, rows, stride);
+    let blocks = tau.len().div_ceil(width);
+    for step in 0..blocks {
+        let (form, index) = if transpose { (Form::Transposed, step) } else { (Form::Plain, blocks - 1 - step) };
+        let first = index * width;
+        let tau = &tau[first..tau.len().min(first + width)];
+        let v = &mut block[..(m - first) * width];
+        to_rows(s, [m - first, tau.len()], &a[first * m + first..], m, v, width);
+        complete::<S, T>(v, tau.len());
+        let t = triangle(s, v, tau);
+        apply(s, form, &mut rows[first * stride..], stride, 0..n, v, &t);
+    }
+    to_columns(s, [m, n], rows, stride, c, m);
 }

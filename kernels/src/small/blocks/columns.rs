@@ -1,0 +1,72 @@
+//! A matrix whose columns lie four together, one vector of each in turn: a loop over them reads one place of memory.
+#![forbid(unsafe_code)]
+
+use fearless_simd::{Simd, SimdBase, SimdFloat};
+
+use super::reflector::Reflector;
+use crate::small::{Small, Vector};
+
+/// The columns that lie together.
+pub(super) const TOGETHER: usize = 4;
+
+/// The length of a column: whole vectors.
+pub(super) fn length<S: Simd, T: Small>(n: usize) -> usize {
+    n.next_multiple_of(Vector::<S, T>::LEN)
+}
+
+/// Moves one of four columns out.
+#[inline(always)]
+pub(super) fn take<S: Simd, T: Small>(s: S, k: usize, four: &mut [T], column: &mut [T]) {
+    let lanes = Vector::<S, T>::LEN;
+    for (x, column) in four.chunks_exact_mut(TOGETHER * lanes).zip(column.chunks_exact_mut(lanes)) {
+        let x = &mut x[k * lanes..][..lanes];
+        Vector::<S, T>::from_slice(s, x).store_slice(column);
+        Vector::<S, T>::splat(s, T::zero()).store_slice(x);
+    }
+}
+
+/// The reflector that leaves nothing of a column below `row`: there is what it leaves, below it what it is. Returns `tau`.
+#[inline(always)]
+pub(super) fn reflect<S: Simd, T: Small>(s: S, column: &mut [T], row: usize) -> T {
+    let (head, below) = column.split_at_mut(row + 1);
+    let alpha = &mut head[row];
+    let reflector = Reflector::of(*alpha, dot(s, below, below), below, 1);
+    *alpha = reflector.beta;
+    for x in below {
+        *x *= reflector.scale;
+    }
+    reflector.tau
+}
+
+/// The product of two vectors: four sums, which do not wait for each other.
+#[inline(always)]
+pub(super) fn dot<S: Simd, T: Small>(s: S, x: &[T], y: &[T]) -> T {
+    let lanes = Vector::<S, T>::LEN;
+    let mut sums = [Vector::<S, T>::splat(s, T::zero()); 4];
+    let (mut xs, mut ys) = (x.chunks_exact(4 * lanes), y.chunks_exact(4 * lanes));
+    for (x, y) in (&mut xs).zip(&mut ys) {
+        for ((sum, x), y) in sums.iter_mut().zip(x.chunks_exact(lanes)).zip(y.chunks_exact(lanes)) {
+            *sum = Vector::<S, T>::from_slice(s, x).mul_add(Vector::<S, T>::from_slice(s, y), *sum);
+        }
+    }
+    let rest = xs.remainder().iter().zip(ys.remainder()).fold(T::zero(), |sum, (&x, &y)| sum + x * y);
+    ((sums[0] + sums[1]) + (sums[2] + sums[3])).reduce_sum() + rest
+}
+
+/// Four elements of `v`, times `scale`, from `first` on: zeros before `row`, and beyond the end.
+#[inline(always)]
+pub(super) fn elements<S: Simd, T: Small>(
+    s: S,
+    scale: T,
+    v: &[T],
+    first: usize,
+    row: usize,
+) -> [Vector<S, T>; TOGETHER] {
+    let mut elements = [Vector::<S, T>::splat(s, T::zero()); TOGETHER];
+    for (k, (element, &v)) in elements.iter_mut().zip(v.iter().skip(first)).enumerate() {
+        if first + k >= row {
+            *element = Vector::<S, T>::splat(s, scale * v);
+        }
+    }
+    elements
+}
