@@ -21,10 +21,15 @@ const NOT_FINITE: Int = -5;
 #[derive(Clone, Copy)]
 pub struct Gees<T: Lapack> {
     routines: &'static Routines<T>,
+    threaded: bool,
     job: Vectors,
     n: Int,
     lwork: Int,
 }
+
+/// From this order on, LAPACK deflates several eigenvalues at a time, in steps that differ between its versions: so do the
+/// order of the eigenvalues and the phases of the vectors. SciPy's are those that its users know, and JAX's.
+const VERSIONS_DIFFER_FROM: usize = 76;
 
 impl<T: Lapack> Gees<T> {
     /// For one shape.
@@ -33,7 +38,7 @@ impl<T: Lapack> Gees<T> {
     ///
     /// INVALID_ARGUMENT if `n`, or the workspace, does not fit LAPACK's integers.
     pub fn new(job: Vectors, n: usize) -> Result<Self, Error> {
-        Self::on(Library::serving(n), job, n)
+        Self::on(Library::from(VERSIONS_DIFFER_FROM, n), job, n)
     }
 
     /// As [`new`](Self::new), on a library of one's choice.
@@ -43,7 +48,8 @@ impl<T: Lapack> Gees<T> {
     /// As `new`.
     pub fn on(library: &'static Library, job: Vectors, n: usize) -> Result<Self, Error> {
         let sizes = Sizes("gees");
-        let mut this = Gees { routines: library.routines(), job, n: sizes.int("n", n)?, lwork: 0 };
+        let (routines, threaded) = (library.routines(), !library.is_own());
+        let mut this = Gees { routines, threaded, job, n: sizes.int("n", n)?, lwork: 0 };
         // What LAPACK adds up for blocks of 64.
         sizes.product("its workspace, 67 * n + 4160", 67 * n as u128 + 4160)?;
         if n > 0 {
@@ -63,6 +69,11 @@ impl<T: Lapack> Gees<T> {
             self.call(ASK, &mut [], [&mut [], &mut []], &mut [], question);
             answered(answer[0], if T::COMPLEX { 2 } else { 3 } * self.n)
         })
+    }
+
+    /// Whether the library has threads of its own, which wait for each other where several matrices are decomposed at once.
+    pub fn is_threaded(&self) -> bool {
+        self.threaded
     }
 
     /// How much work memory this shape takes: LAPACK's, and for complex types a copy of the matrix.

@@ -44,7 +44,12 @@ impl Library {
 
     /// The library for one matrix whose smaller size is `size`.
     pub(super) fn serving(size: usize) -> &'static Library {
-        if size < THREADED_FROM { &OPENBLAS } else { SCIPY.get().unwrap_or(&OPENBLAS) }
+        Self::from(THREADED_FROM, size)
+    }
+
+    /// As [`serving`](Self::serving), with another size from which SciPy's serves.
+    pub(super) fn from(least: usize, size: usize) -> &'static Library {
+        if size < least { &OPENBLAS } else { SCIPY.get().unwrap_or(&OPENBLAS) }
     }
 
     /// Whether it is the one that is linked in, which uses one thread.
