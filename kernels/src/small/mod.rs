@@ -157,7 +157,7 @@ impl<T: Small> Kernels<T> for Instructions {
     }
 
     fn sytrd_work(&self, n: usize) -> Option<usize> {
-        (n <= blocks::LARGEST_FORM).then(|| blocks::sytrd_work::<T>(*self, n))
+        (n <= blocks::LARGEST_FORM).then(|| blocks::form_work::<T>(*self, n))
     }
 
     fn sytrd(&self, uplo: Uplo, a: &mut [T], d: &mut [T], e: &mut [T], tau: &mut [T], work: &mut [T]) {
@@ -170,7 +170,7 @@ impl<T: Small> Kernels<T> for Instructions {
     }
 
     fn gehrd_work(&self, n: usize) -> Option<usize> {
-        (n <= blocks::LARGEST_FORM).then(|| blocks::gehrd_work::<T>(*self, n))
+        (n <= blocks::LARGEST_FORM).then(|| blocks::form_work::<T>(*self, n))
     }
 
     fn gehrd(&self, n: usize, a: &mut [T], tau: &mut [T], work: &mut [T]) {

@@ -1,10 +1,11 @@
 //! A matrix whose columns lie four together, one vector of each in turn: a loop over them reads one place of memory.
 #![forbid(unsafe_code)]
 
-use fearless_simd::{Simd, SimdBase, SimdFloat};
+use fearless_simd::{Simd, SimdBase, SimdFloat, dispatch};
 
 use super::reflector::Reflector;
-use crate::small::{Small, Vector};
+use super::{Instructions, Small};
+use crate::small::Vector;
 
 /// The columns that lie together.
 pub(super) const TOGETHER: usize = 4;
@@ -12,6 +13,15 @@ pub(super) const TOGETHER: usize = 4;
 /// The length of a column: whole vectors.
 pub(super) fn length<S: Simd, T: Small>(n: usize) -> usize {
     n.next_multiple_of(Vector::<S, T>::LEN)
+}
+
+/// The length of the work memory for the form of a matrix: its columns, one of them again, and two pairs of vectors.
+pub(in super::super) fn work<T: Small>(instructions: Instructions, n: usize) -> usize {
+    #[inline(always)]
+    fn work<S: Simd, T: Small>(_: S, n: usize) -> usize {
+        length::<S, T>(n) * (n.next_multiple_of(TOGETHER) + 5)
+    }
+    dispatch!(instructions.0, s => work::<_, T>(s, n))
 }
 
 /// Moves one of four columns out.

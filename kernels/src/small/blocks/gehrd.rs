@@ -11,15 +11,6 @@ use super::columns::{TOGETHER, dot, elements, length, reflect, take};
 use super::{Instructions, Small};
 use crate::small::Vector;
 
-/// The length of the work memory of a matrix: its columns, one of them again, and two pairs of vectors.
-pub(in super::super) fn work<T: Small>(instructions: Instructions, n: usize) -> usize {
-    #[inline(always)]
-    fn work<S: Simd, T: Small>(_: S, n: usize) -> usize {
-        length::<S, T>(n) * (n.next_multiple_of(TOGETHER) + 5)
-    }
-    dispatch!(instructions.0, s => work::<_, T>(s, n))
-}
-
 /// As LAPACK's `gehrd` of all rows and columns; `tau` has `n - 1` elements.
 pub(in super::super) fn gehrd<T: Small>(
     instructions: Instructions,

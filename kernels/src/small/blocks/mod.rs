@@ -16,10 +16,11 @@ mod sytrd;
 
 use super::{Instructions, Small};
 
-pub(super) use gehrd::{gehrd, work as gehrd_work};
+pub(super) use columns::work as form_work;
+pub(super) use gehrd::gehrd;
 pub(super) use potrf::{potrf, work as potrf_work};
 pub(super) use qr::{geqrf, orgqr, ormqr, work as qr_work};
-pub(super) use sytrd::{sytrd, work as sytrd_work};
+pub(super) use sytrd::sytrd;
 
 /// The largest size of the Cholesky factor.
 pub(super) const LARGEST_POTRF: usize = 128;

@@ -15,15 +15,6 @@ use super::{Instructions, Small};
 use crate::lapack::Uplo;
 use crate::small::Vector;
 
-/// The length of the work memory of a matrix: its columns, one of them again, and two pairs of vectors.
-pub(in super::super) fn work<T: Small>(instructions: Instructions, n: usize) -> usize {
-    #[inline(always)]
-    fn work<S: Simd, T: Small>(_: S, n: usize) -> usize {
-        length::<S, T>(n) * (n.next_multiple_of(TOGETHER) + 5)
-    }
-    dispatch!(instructions.0, s => work::<_, T>(s, n))
-}
-
 /// As LAPACK's `sytrd`; `d` has `n` elements, `e` and `tau` have `n - 1`.
 pub(in super::super) fn sytrd<T: Small>(
     instructions: Instructions,
