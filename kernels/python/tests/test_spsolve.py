@@ -144,3 +144,31 @@ def test_derivatives_are_those_of_the_dense_solution(dtype):
         data=distance(ct_data[None, :used], (-y[row] * x[indices[:used]])[None], dtype, 30),
     )
     assert (ct_data[used:] == 0).all()
+
+
+def test_a_matrix_that_fills_all_memory_is_an_error(run_python):
+    """An arrow: its first row and column, and the diagonal. In this order every row of R is full."""
+    code = """
+    import resource
+    import numpy as np
+    from oxidax_kernels import ops
+
+    def solve(n):
+        rest = np.arange(1, n)
+        indices = np.concatenate([np.arange(n), np.stack([0 * rest, rest], axis=1).ravel()]).astype(np.int32)
+        indptr = np.concatenate([[0], n + 2 * np.arange(n)]).astype(np.int32)
+        data = np.where(indices == 0, 1.0, 2.0).astype(np.float32)
+        return np.asarray(ops.spsolve(data, indices, indptr, np.ones(n, np.float32), reorder=0))
+
+    assert np.isfinite(solve(30)).all()
+    taken = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (taken + 2**28, before[1]))
+    try:
+        solve(100_000)
+    except Exception as error:
+        print(error)
+    resource.setrlimit(resource.RLIMIT_AS, before)
+    assert np.isfinite(solve(30)).all()
+    """
+    assert "spsolve: there is no memory for a row of 100000 elements: the matrix fills" in run_python(code)

@@ -3,7 +3,7 @@
 
 use num_complex::Complex;
 use num_traits::{Float, Zero};
-use oxidax::Error;
+use oxidax::{Error, ErrorCode};
 
 use super::csr::{Csr, Entry, Index};
 use super::ordering::reverse_cuthill_mckee;
@@ -85,7 +85,11 @@ impl<T: Magnitude> Square<T> {
     }
 
     /// Solves `self x = b`, in place of `b`, which is NaN if an element on the diagonal of R is not larger than `tol`.
-    pub(super) fn solve(&self, reorder: bool, tol: f64, b: &mut [T]) {
+    ///
+    /// # Errors
+    ///
+    /// RESOURCE_EXHAUSTED without memory for R, which may be full where the matrix is not.
+    pub(super) fn solve(&self, reorder: bool, tol: f64, b: &mut [T]) -> Result<(), Error> {
         let n = b.len();
         let number = if reorder { reverse_cuthill_mckee(&self.start, &self.columns) } else { (0..n).collect() };
         let mut order = vec![0; n];
@@ -101,7 +105,7 @@ impl<T: Magnitude> Square<T> {
                     r[first] = row;
                     break;
                 }
-                r[first].rotate(&mut row, &mut spare);
+                r[first].rotate(&mut row, &mut spare)?;
             }
         }
         let tol = num_traits::cast(tol).unwrap_or_else(T::RealPart::infinity);
@@ -113,6 +117,7 @@ impl<T: Magnitude> Square<T> {
             }
             None => b.fill(T::NAN),
         }
+        Ok(())
     }
 
     /// The entries of a row under their new numbers, in order, each column once.
@@ -140,7 +145,7 @@ struct Row<T> {
 
 impl<T: Magnitude> Row<T> {
     /// Rotates two rows that begin in one column, so that the other one begins after it.
-    fn rotate(&mut self, other: &mut Row<T>, [merged, rest]: &mut [Vec<(usize, T)>; 2]) {
+    fn rotate(&mut self, other: &mut Row<T>, [merged, rest]: &mut [Vec<(usize, T)>; 2]) -> Result<(), Error> {
         let (a, b) = (self.entries[0].1, other.entries[0].1);
         let radius = a.magnitude().hypot(b.magnitude());
         // Zeros are in their places already.
@@ -148,8 +153,14 @@ impl<T: Magnitude> Row<T> {
         let (cos, sin) = if radius.is_zero() { (T::one(), T::zero()) } else { (a * scale, b * scale) };
         let rotated = |x: T, y: T| (cos.conj() * x + sin.conj() * y, cos * y - sin * x);
         let (mut left, mut right) = (self.entries.iter().peekable(), other.entries[1..].iter().peekable());
-        merged.clear();
-        rest.clear();
+        // No column comes twice.
+        let last = |row: &[(usize, T)]| row.last().map_or(0, |&(column, _)| column);
+        let columns = last(&self.entries).max(last(&other.entries)) + 1 - self.entries[0].0;
+        let length = columns.min(self.entries.len() + other.entries.len());
+        for row in [&mut *merged, &mut *rest] {
+            row.clear();
+            row.try_reserve(length).map_err(|_| no_memory(length))?;
+        }
         merged.push((self.entries[0].0, rotated(a, b).0));
         left.next();
         loop {
@@ -167,7 +178,14 @@ impl<T: Magnitude> Row<T> {
         std::mem::swap(&mut self.entries, merged);
         std::mem::swap(&mut other.entries, rest);
         (self.rhs, other.rhs) = rotated(self.rhs, other.rhs);
+        Ok(())
     }
+}
+
+#[cold]
+fn no_memory(length: usize) -> Error {
+    let message = format!("there is no memory for a row of {length} elements: the matrix fills on its way to R");
+    Error::new(ErrorCode::ResourceExhausted, message)
 }
 
 /// Solves `r x = rhs`. None if an element of the diagonal is missing or not larger than `tol`.
@@ -196,7 +214,7 @@ mod tests {
         // A dense matrix of two rows, its columns in disorder.
         let csr = Csr::new(&[0, 2, 4], &[1, 0, 0, 1], 2).unwrap();
         let mut x = b.to_vec();
-        Square::new(&csr, data).unwrap().solve(reorder, tol, &mut x);
+        Square::new(&csr, data).unwrap().solve(reorder, tol, &mut x).unwrap();
         x
     }
 

@@ -28,7 +28,8 @@ use super::qr::{Magnitude, Square};
 ///
 /// # Errors
 ///
-/// INVALID_ARGUMENT if a row ends before it begins or beyond the entries, or if an entry is in no column.
+/// INVALID_ARGUMENT if a row ends before it begins or beyond the entries, or if an entry is in no column;
+/// RESOURCE_EXHAUSTED without memory for R.
 #[ffi_handler(
     dtypes(T = [f32, f64, Complex<f32>, Complex<f64>], I = [i32, i64]),
     require(p == n + 1, "indptr has a number more than there are equations"),
@@ -48,6 +49,5 @@ pub fn spsolve<T: Magnitude, I: Index>(
 ) -> Result<(), Error> {
     let matrix = Square::new(&Csr::new(indptr, indices, x.len())?, data)?;
     x.copy_from_slice(b);
-    matrix.solve(reorder != 0, tol, x);
-    Ok(())
+    matrix.solve(reorder != 0, tol, x)
 }

@@ -33,8 +33,7 @@ pub fn spsolve_jvp<T: Magnitude, I: Index>(
     for (t_x, &t_b) in t_x.iter_mut().zip(t_b) {
         *t_x = t_b - *t_x;
     }
-    Square::new(&csr, data)?.solve(reorder != 0, tol, t_x);
-    Ok(())
+    Square::new(&csr, data)?.solve(reorder != 0, tol, t_x)
 }
 
 /// The cotangents of `data` and `b`.
@@ -61,7 +60,7 @@ pub fn spsolve_bwd<T: Magnitude, I: Index>(
 ) -> Result<(), Error> {
     let csr = Csr::new(indptr, indices, x.len())?;
     ct_b.copy_from_slice(ct_x);
-    Square::new(&csr, data)?.transposed().solve(reorder != 0, tol, ct_b);
+    Square::new(&csr, data)?.transposed().solve(reorder != 0, tol, ct_b)?;
     csr.products(ct_b, x, 1, ct_data)?;
     ct_data.iter_mut().for_each(|ct| *ct = -*ct);
     Ok(())
