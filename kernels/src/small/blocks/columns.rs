@@ -1,6 +1,8 @@
 //! A matrix whose columns lie four together, one vector of each in turn: a loop over them reads one place of memory.
 #![forbid(unsafe_code)]
 
+use std::array;
+
 use fearless_simd::{Simd, SimdBase, SimdFloat, dispatch};
 
 use super::reflector::Reflector;
@@ -24,6 +26,45 @@ pub(in super::super) fn work<T: Small>(instructions: Instructions, n: usize) -> 
     dispatch!(instructions.0, s => work::<_, T>(s, n))
 }
 
+/// A reflector `i - tau v v^T`, and what it makes of a matrix: see the form that it is for.
+pub(super) struct Step<'a, T> {
+    pub(super) tau: T,
+    /// Zero before the row of its 1.
+    pub(super) v: &'a mut [T],
+    pub(super) w: &'a mut [T],
+}
+
+/// The work memory of a matrix: its columns, one of them again, and two steps, none of which does anything yet.
+pub(super) fn split<S: Simd, T: Small>(n: usize, work: &mut [T]) -> (&mut [T], &mut [T], [Step<'_, T>; 2]) {
+    let length = length::<S, T>(n);
+    let (columns, vectors) = work.split_at_mut(length * n.next_multiple_of(TOGETHER));
+    columns.fill(T::zero());
+    vectors.fill(T::zero());
+    let mut vectors = vectors.chunks_exact_mut(length);
+    let [column, v, w, next_v, next_w] = array::from_fn(|_| vectors.next().expect("five vectors"));
+    (columns, column, [Step { tau: T::zero(), v, w }, Step { tau: T::zero(), v: next_v, w: next_w }])
+}
+
+impl<T: Small> Step<'_, T> {
+    /// Becomes the reflector that leaves nothing of a column below `row`: there is what it leaves, below it its own
+    /// elements. `w` becomes zeros.
+    #[inline(always)]
+    pub(super) fn reflect<S: Simd>(&mut self, s: S, column: &mut [T], row: usize) {
+        let (head, below) = column.split_at_mut(row + 1);
+        let alpha = &mut head[row];
+        let reflector = Reflector::of(*alpha, dot(s, below, below), below, 1);
+        *alpha = reflector.beta;
+        for x in &mut *below {
+            *x *= reflector.scale;
+        }
+        self.tau = reflector.tau;
+        self.v[..row].fill(T::zero());
+        self.v[row] = T::one();
+        self.v[row + 1..column.len()].copy_from_slice(&column[row + 1..]);
+        self.w.fill(T::zero());
+    }
+}
+
 /// Moves one of four columns out.
 #[inline(always)]
 pub(super) fn take<S: Simd, T: Small>(s: S, k: usize, four: &mut [T], column: &mut [T]) {
@@ -33,19 +74,6 @@ pub(super) fn take<S: Simd, T: Small>(s: S, k: usize, four: &mut [T], column: &m
         Vector::<S, T>::from_slice(s, x).store_slice(column);
         Vector::<S, T>::splat(s, T::zero()).store_slice(x);
     }
-}
-
-/// The reflector that leaves nothing of a column below `row`: there is what it leaves, below it what it is. Returns `tau`.
-#[inline(always)]
-pub(super) fn reflect<S: Simd, T: Small>(s: S, column: &mut [T], row: usize) -> T {
-    let (head, below) = column.split_at_mut(row + 1);
-    let alpha = &mut head[row];
-    let reflector = Reflector::of(*alpha, dot(s, below, below), below, 1);
-    *alpha = reflector.beta;
-    for x in below {
-        *x *= reflector.scale;
-    }
-    reflector.tau
 }
 
 /// The product of two vectors: four sums, which do not wait for each other.
@@ -79,4 +107,41 @@ pub(super) fn elements<S: Simd, T: Small>(
         }
     }
     elements
+}
+
+/// Adds the sum of four columns, times a factor each, to `sums`.
+#[inline(always)]
+pub(super) fn sum<S: Simd, T: Small>(s: S, four: &[T], factors: [Vector<S, T>; TOGETHER], sums: &mut [T]) {
+    let lanes = Vector::<S, T>::LEN;
+    for (x, sum) in four.chunks_exact(TOGETHER * lanes).zip(sums.chunks_exact_mut(lanes)) {
+        let mut total = Vector::<S, T>::from_slice(s, sum);
+        for (x, factor) in x.chunks_exact(lanes).zip(factors) {
+            total = factor.mul_add(Vector::<S, T>::from_slice(s, x), total);
+        }
+        total.store_slice(sum);
+    }
+}
+
+/// Adds `vector`, times an element of `times` each, to four columns, and then their sum to `sums`, as [`sum`] does.
+#[inline(always)]
+pub(super) fn add_and_sum<S: Simd, T: Small>(
+    s: S,
+    four: &mut [T],
+    times: [Vector<S, T>; TOGETHER],
+    vector: &[T],
+    factors: [Vector<S, T>; TOGETHER],
+    sums: &mut [T],
+) {
+    let lanes = Vector::<S, T>::LEN;
+    let rows = four.chunks_exact_mut(TOGETHER * lanes).zip(vector.chunks_exact(lanes));
+    for ((x, vector), sum) in rows.zip(sums.chunks_exact_mut(lanes)) {
+        let vector = Vector::<S, T>::from_slice(s, vector);
+        let mut total = Vector::<S, T>::from_slice(s, sum);
+        for ((x, times), factor) in x.chunks_exact_mut(lanes).zip(times).zip(factors) {
+            let new = times.mul_add(vector, Vector::<S, T>::from_slice(s, x));
+            new.store_slice(x);
+            total = factor.mul_add(new, total);
+        }
+        total.store_slice(sum);
+    }
 }

@@ -5,12 +5,11 @@
 //! matrix with rows and columns in reverse.
 #![forbid(unsafe_code)]
 
-use std::array;
 use std::mem::swap;
 
 use fearless_simd::{Simd, SimdBase, SimdFloat, dispatch};
 
-use super::columns::{TOGETHER, dot, elements, length, reflect, take};
+use super::columns::{Step, TOGETHER, dot, elements, length, split, sum, take};
 use super::{Instructions, Small};
 use crate::lapack::Uplo;
 use crate::small::Vector;
@@ -26,22 +25,14 @@ pub(in super::super) fn sytrd<T: Small>(
     dispatch!(instructions.0, s => reduce(s, uplo, a, [d, e, tau], work));
 }
 
-/// A reflector `i - tau v v^T`, which makes `a - v w^T - w v^T` of the matrix.
-struct Step<'a, T> {
-    tau: T,
-    /// Zero before the row of its 1, as is `w`.
-    v: &'a mut [T],
-    w: &'a mut [T],
-}
-
+/// A reflector makes `a - v w^T - w v^T` of the matrix; `step.w` is zero before the row of its 1, as `step.v` is.
 #[inline(always)]
 fn reduce<S: Simd, T: Small>(s: S, uplo: Uplo, a: &mut [T], [d, e, tau]: [&mut [T]; 3], work: &mut [T]) {
     let n = d.len();
     let (lanes, length) = (Vector::<S, T>::LEN, length::<S, T>(n));
     // Of one of so many, in the order of the reflectors.
     let place = |of: usize, i: usize| if uplo == Uplo::Lower { i } else { of - 1 - i };
-    let (columns, vectors) = work.split_at_mut(length * n.next_multiple_of(TOGETHER));
-    columns.fill(T::zero());
+    let (columns, column, [mut step, mut next]) = split::<S, T>(n, work);
     let at =
         |i: usize, j: usize| (j / TOGETHER * length + i / lanes * lanes) * TOGETHER + j % TOGETHER * lanes + i % lanes;
     for j in 0..n {
@@ -52,10 +43,6 @@ fn reduce<S: Simd, T: Small>(s: S, uplo: Uplo, a: &mut [T], [d, e, tau]: [&mut [
             columns[at(j, i)] = x;
         }
     }
-    vectors.fill(T::zero());
-    let mut vectors = vectors.chunks_exact_mut(length);
-    let [column, v, w, next_v, next_w] = array::from_fn(|_| vectors.next().expect("five vectors"));
-    let (mut step, mut next) = (Step { tau: T::zero(), v, w }, Step { tau: T::zero(), v: next_v, w: next_w });
     for i in 0..n {
         let four = &mut columns[i / TOGETHER * TOGETHER * length..];
         take(s, i % TOGETHER, &mut four[..TOGETHER * length], column);
@@ -68,19 +55,15 @@ fn reduce<S: Simd, T: Small>(s: S, uplo: Uplo, a: &mut [T], [d, e, tau]: [&mut [
         d[place(n, i)] = column[i];
         if i + 1 < n {
             let row = i + 1;
-            next.tau = reflect(s, &mut column[..n], row);
+            next.reflect(s, &mut column[..n], row);
             tau[place(n - 1, i)] = next.tau;
             e[place(n - 1, i)] = column[row];
-            next.v[..row].fill(T::zero());
-            next.v[row] = T::one();
-            next.v[row + 1..n].copy_from_slice(&column[row + 1..n]);
-            next.w.fill(T::zero());
             for (first, four) in (0..).step_by(TOGETHER).zip(columns.chunks_exact_mut(TOGETHER * length)) {
                 if first + TOGETHER > row {
-                    step.apply(s, row, first, four, &mut next);
+                    apply(s, &step, row, first, four, &mut next);
                 }
             }
-            next.finish(s, row);
+            finish(s, &mut next, row);
         }
         let a = &mut a[place(n, i) * n..][..n];
         for (j, &x) in column[..n].iter().enumerate().skip(i) {
@@ -90,49 +73,47 @@ fn reduce<S: Simd, T: Small>(s: S, uplo: Uplo, a: &mut [T], [d, e, tau]: [&mut [
     }
 }
 
-impl<T: Small> Step<'_, T> {
-    /// Applies the reflector to four columns, `first` and those behind it, and adds their part in the product of the matrix
-    /// with the reflector of `next`, which has its 1 in `row`, to `next.w`.
-    #[inline(always)]
-    fn apply<S: Simd>(&self, s: S, row: usize, first: usize, four: &mut [T], next: &mut Step<'_, T>) {
-        let lanes = Vector::<S, T>::LEN;
-        let factors = elements::<S, T>(s, T::one(), next.v, first, row);
-        let start = row / lanes * lanes;
-        let four = &mut four[start * TOGETHER..];
-        let sums = next.w[start..].chunks_exact_mut(lanes);
-        if self.tau == T::zero() {
-            for (x, sum) in four.chunks_exact(TOGETHER * lanes).zip(sums) {
-                let mut total = Vector::<S, T>::from_slice(s, sum);
-                for (x, factor) in x.chunks_exact(lanes).zip(factors) {
-                    total = factor.mul_add(Vector::<S, T>::from_slice(s, x), total);
-                }
-                total.store_slice(sum);
-            }
-            return;
-        }
-        let of_v = elements::<S, T>(s, -T::one(), self.v, first, row);
-        let of_w = elements::<S, T>(s, -T::one(), self.w, first, row);
-        let vectors = self.v[start..].chunks_exact(lanes).zip(self.w[start..].chunks_exact(lanes));
-        for ((x, (v, w)), sum) in four.chunks_exact_mut(TOGETHER * lanes).zip(vectors).zip(sums) {
-            let (v, w) = (Vector::<S, T>::from_slice(s, v), Vector::<S, T>::from_slice(s, w));
-            let mut total = Vector::<S, T>::from_slice(s, sum);
-            for (((x, of_v), of_w), factor) in x.chunks_exact_mut(lanes).zip(of_v).zip(of_w).zip(factors) {
-                let new = of_v.mul_add(w, of_w.mul_add(v, Vector::<S, T>::from_slice(s, x)));
-                new.store_slice(x);
-                total = factor.mul_add(new, total);
-            }
-            total.store_slice(sum);
-        }
+/// Applies a reflector to four columns, `first` and those behind it, and adds their part in the product of the matrix with
+/// the reflector of `next`, which has its 1 in `row`, to `next.w`.
+#[inline(always)]
+fn apply<S: Simd, T: Small>(
+    s: S,
+    step: &Step<'_, T>,
+    row: usize,
+    first: usize,
+    four: &mut [T],
+    next: &mut Step<'_, T>,
+) {
+    let lanes = Vector::<S, T>::LEN;
+    let factors = elements::<S, T>(s, T::one(), next.v, first, row);
+    let start = row / lanes * lanes;
+    let (four, sums) = (&mut four[start * TOGETHER..], &mut next.w[start..]);
+    if step.tau == T::zero() {
+        return sum(s, four, factors, sums);
     }
-
-    /// Makes `w` of the product of the matrix with `v`, whose 1 is in `row`.
-    #[inline(always)]
-    fn finish<S: Simd>(&mut self, s: S, row: usize) {
-        self.w[..row].fill(T::zero());
-        let half = T::one() / (T::one() + T::one());
-        let along = -half * self.tau * self.tau * dot(s, self.w, self.v);
-        for (w, &v) in self.w.iter_mut().zip(&*self.v) {
-            *w = self.tau * *w + along * v;
+    let of_v = elements::<S, T>(s, -T::one(), step.v, first, row);
+    let of_w = elements::<S, T>(s, -T::one(), step.w, first, row);
+    let vectors = step.v[start..].chunks_exact(lanes).zip(step.w[start..].chunks_exact(lanes));
+    let rows = four.chunks_exact_mut(TOGETHER * lanes).zip(vectors);
+    for ((x, (v, w)), sum) in rows.zip(sums.chunks_exact_mut(lanes)) {
+        let (v, w) = (Vector::<S, T>::from_slice(s, v), Vector::<S, T>::from_slice(s, w));
+        let mut total = Vector::<S, T>::from_slice(s, sum);
+        for (((x, of_v), of_w), factor) in x.chunks_exact_mut(lanes).zip(of_v).zip(of_w).zip(factors) {
+            let new = of_v.mul_add(w, of_w.mul_add(v, Vector::<S, T>::from_slice(s, x)));
+            new.store_slice(x);
+            total = factor.mul_add(new, total);
         }
+        total.store_slice(sum);
+    }
+}
+
+/// Makes `w` of the product of the matrix with `v`, whose 1 is in `row`.
+#[inline(always)]
+fn finish<S: Simd, T: Small>(s: S, step: &mut Step<'_, T>, row: usize) {
+    step.w[..row].fill(T::zero());
+    let half = T::one() / (T::one() + T::one());
+    let along = -half * step.tau * step.tau * dot(s, step.w, step.v);
+    for (w, &v) in step.w.iter_mut().zip(&*step.v) {
+        *w = step.tau * *w + along * v;
     }
 }
