@@ -38,7 +38,7 @@ impl<T: Lapack> Gees<T> {
     ///
     /// INVALID_ARGUMENT if `n`, or the workspace, does not fit LAPACK's integers.
     pub fn new(job: Vectors, n: usize) -> Result<Self, Error> {
-        Self::on(Library::from(VERSIONS_DIFFER_FROM, n), job, n)
+        Self::on(Library::serving_from(VERSIONS_DIFFER_FROM, n), job, n)
     }
 
     /// As [`new`](Self::new), on a library of one's choice.

@@ -44,11 +44,11 @@ impl Library {
 
     /// The library for one matrix whose smaller size is `size`.
     pub(super) fn serving(size: usize) -> &'static Library {
-        Self::from(THREADED_FROM, size)
+        Self::serving_from(THREADED_FROM, size)
     }
 
     /// As [`serving`](Self::serving), with another size from which SciPy's serves.
-    pub(super) fn from(least: usize, size: usize) -> &'static Library {
+    pub(super) fn serving_from(least: usize, size: usize) -> &'static Library {
         if size < least { &OPENBLAS } else { SCIPY.get().unwrap_or(&OPENBLAS) }
     }
 

@@ -39,14 +39,16 @@ pub fn gehrd<T: Lapack>(
     #[shape(max(n, 1) - 1)] tau: &mut [T],
     #[shape()] info: &mut i32,
 ) -> Result<(), Error> {
-    let gehrd = Gehrd::new(n, low, high)?;
-    let whole = low == 1 && high as usize == n;
-    match serving::<T>(|small| small.gehrd_work(n).filter(|_| whole)) {
+    let whole = low == 1 && usize::try_from(high) == Ok(n);
+    match serving::<T>(|small| if whole { small.gehrd_work(n) } else { None }) {
         Some((small, length)) => {
             small.gehrd(n, &mut a, tau, scratch.take(length)?);
             *info = 0;
         }
-        None => *info = gehrd.run(&mut a, tau, workspace(scratch, gehrd.workspace())?),
+        None => {
+            let gehrd = Gehrd::new(n, low, high)?;
+            *info = gehrd.run(&mut a, tau, workspace(scratch, gehrd.workspace())?);
+        }
     }
     Ok(())
 }

@@ -233,11 +233,13 @@ pub fn ormqr<T: Lapack>(
     #[dim] n: usize,
     scratch: Scratch,
 ) -> Result<(), Error> {
-    let side = if left { Side::Left } else { Side::Right };
-    let ormqr = Ormqr::new(side, transpose, [m, n], tau.len())?;
-    match serving::<T>(|small| small.ormqr_work(m, n, tau.len()).filter(|_| left)) {
+    match serving::<T>(|small| if left { small.ormqr_work(m, n, tau.len()) } else { None }) {
         Some((small, length)) => small.ormqr(transpose, [m, n], &a, tau, &mut c, scratch.take(length)?),
-        None => _ = ormqr.run(&a, tau, &mut c, workspace(scratch, ormqr.workspace())?),
+        None => {
+            let side = if left { Side::Left } else { Side::Right };
+            let ormqr = Ormqr::new(side, transpose, [m, n], tau.len())?;
+            ormqr.run(&a, tau, &mut c, workspace(scratch, ormqr.workspace())?);
+        }
     }
     Ok(())
 }

@@ -39,13 +39,15 @@ pub fn sytrd<T: Lapack>(
     #[shape(max(n, 1) - 1)] tau: &mut [T],
     #[shape()] info: &mut i32,
 ) -> Result<(), Error> {
-    let sytrd = Sytrd::new(uplo, n)?;
     match serving::<T>(|small| small.sytrd_work(n)) {
         Some((small, length)) => {
             small.sytrd(uplo, &mut a, d, e, tau, scratch.take(length)?);
             *info = 0;
         }
-        None => *info = sytrd.run(&mut a, d, e, tau, workspace(scratch, sytrd.workspace())?),
+        None => {
+            let sytrd = Sytrd::new(uplo, n)?;
+            *info = sytrd.run(&mut a, d, e, tau, workspace(scratch, sytrd.workspace())?);
+        }
     }
     Ok(())
 }
