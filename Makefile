@@ -32,7 +32,7 @@ help:
 	@echo "make bench      a handler's cost beside a C++ peer's, and the cost of compiling sixty"
 	@echo "make bench-kernels   the kernels' speed beside stock jaxlib's"
 	@echo "make wheel      the wheels of oxidax and oxidax-kernels, for manylinux_2_28, in target/wheel"
-	@echo "make memcheck   the Rust tests that touch raw memory under valgrind; about an hour"
+	@echo "make memcheck   the Rust tests that touch raw memory under valgrind; takes hours"
 	@echo "make soak       100,000 calls of the kernels from eight threads, on all cores and on one"
 	@echo "make clean      remove what was built; make distclean removes the environments too"
 
