@@ -156,9 +156,10 @@ fn parallel<'f>(call: &Call<'f>, row: &mut dyn Row<'f>) -> Finish {
         }
     };
     let rest = (total - done).saturating_mul(cost);
-    let pool = ThreadPool::of(call.frame);
+    let mut pool = ThreadPool::of(call.frame);
     let mut helpers = rest / SHARE.as_nanos() as usize;
     if helpers > 0 {
+        pool = pool.at_most((call.instance.threads)(&call.dims));
         helpers = helpers.min(pool.num_threads() - 1);
     }
     let team = Team {

@@ -100,6 +100,11 @@ pub trait Kernel<G>: Operation {
     /// Where they stand in a call frame.
     const PLAN: Plan;
 
+    /// The most threads that share a batch of elements with these dims.
+    fn threads(_dims: &[i64]) -> usize {
+        usize::MAX
+    }
+
     /// Decodes every parameter and calls the function. `None` where the decoder leaves the call to the slow tier, or
     /// found an attribute whose type refuses it; the function has not been called then.
     fn run<'f, D: Decoder<'f>>(decoder: D) -> Option<Finish>;

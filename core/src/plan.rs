@@ -265,6 +265,7 @@ pub struct Instance {
     pub(crate) plan: &'static Plan,
     pub(crate) info: &'static OpInfo,
     pub(crate) shapes: &'static Shapes,
+    pub(crate) threads: fn(&[i64]) -> usize,
     /// Decodes attributes again and runs the batch loop.
     pub(crate) step: for<'a, 'f> fn(Slow<'a, 'f>) -> Option<Finish>,
     /// The target of this instance alone, and its entry points, where each has its own.
@@ -294,6 +295,7 @@ pub const fn instance<K: Kernel<G>, G>() -> Instance {
         plan: const { &K::PLAN },
         info: K::INFO,
         shapes: const { &Shapes::of::<K>() },
+        threads: K::threads,
         step: |slow| K::run(slow),
     }
 }

@@ -24,6 +24,7 @@ pub(crate) struct Args {
     pub(crate) dtypes: Vec<Dtypes>,
     pub(crate) target: Option<Target>,
     pub(crate) batch: Batch,
+    pub(crate) threads: Option<Threads>,
     pub(crate) platform: Platform,
     /// The value that `platform` was given, where an error about the platform belongs.
     pub(crate) platform_at: Option<Ident>,
@@ -103,6 +104,12 @@ pub(crate) enum Batch {
     None,
 }
 
+/// `threads = expression`
+pub(crate) struct Threads {
+    pub(crate) key: Ident,
+    pub(crate) most: syn::Expr,
+}
+
 /// The device that the handler's buffers are on.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum Platform {
@@ -134,6 +141,7 @@ const FORMS: &[(&str, &str)] = &[
     ("dtypes", "dtypes(T = [f32, f64])"),
     ("target", "target = \"name\"`, `target = { f32: \"name\", f64: \"name\" }` or `target = { _: \"name\" }"),
     ("batch", "batch = each"),
+    ("threads", "threads = if n < 512 { usize::MAX } else { 1 }"),
     ("platform", "platform = cuda"),
     ("command_buffer", "command_buffer = true"),
     ("vjp", "vjp(fwd = path, bwd = path)"),
@@ -186,6 +194,7 @@ impl Args {
             "dtypes" => self.dtypes = dtypes.parse2(value)?,
             "target" => self.target = Some(after_eq(value)?),
             "batch" => self.batch = batch(&after_eq(value)?, errors),
+            "threads" => self.threads = Some(Threads { key: key.clone(), most: after_eq(value)? }),
             "platform" => {
                 let name = after_eq(value)?;
                 self.platform = platform(&name, errors);

@@ -46,6 +46,7 @@ const CHECKS: &[Check] = &[
     names_differ,
     names_not_empty,
     every_dtype_has_a_target,
+    threads_in_parallel_alone,
     command_buffer_on_cuda,
     command_buffer_on_cuda_alone,
     parallel_on_cpu_alone,
@@ -423,6 +424,15 @@ fn every_dtype_has_a_target(written: &Written, model: &Model, errors: &mut Error
             let message = format!("`{}` has no target: add it to `target = {{ .. }}`", text(&instance[0]));
             errors.push(Rule::TargetPerDtype, &instance[0], message);
         }
+    }
+}
+
+fn threads_in_parallel_alone(written: &Written, _: &Model, errors: &mut Errors) {
+    if written.args.batch != Batch::Parallel
+        && let Some(threads) = &written.args.threads
+    {
+        let message = "`threads` goes with `batch = parallel`: say that, or remove this";
+        errors.push(Rule::ThreadsNotParallel, &threads.key, message);
     }
 }
 

@@ -153,7 +153,7 @@ fn buffers(model: &Model) -> impl Iterator<Item = (usize, &Param, &[Expr<Value>]
 
 /// What is generic over the dtypes: one decoding of every parameter, one call of the function.
 fn kernel(model: &Model) -> TokenStream {
-    let (hidden, instance, run) = (&model.hidden, variables(model), run(model));
+    let (hidden, instance, threads, run) = (&model.hidden, variables(model), threads(model), run(model));
     let (generics, _, clause) = model.generics.split_for_impl();
     let specs = model.params.iter().map(|param| spec(model, param));
     let plan = located(
@@ -164,6 +164,7 @@ fn kernel(model: &Model) -> TokenStream {
         impl #generics __p::Kernel<#instance> for #hidden #clause {
             const PARAMS: &'static [__p::Spec] = &[#(#specs),*];
             const PLAN: __p::Plan = #plan;
+            #threads
             #run
         }
     }
@@ -210,6 +211,22 @@ fn spec(model: &Model, param: &Param) -> TokenStream {
             quote_spanned!(place.first=> __p::attr::<#ty> #arguments)
         }
     }
+}
+
+/// The most threads that share a batch, where the user says it.
+fn threads(model: &Model) -> Option<TokenStream> {
+    let threads = model.threads.as_ref()?;
+    let most = &threads.most;
+    let dims = threads.dims.iter().map(|(name, dim)| {
+        let dim = Literal::usize_unsuffixed(*dim);
+        mixed!(let #name = __p::from_dim::<usize>(dims[#dim]);)
+    });
+    Some(mixed! {
+        fn threads(dims: &[i64]) -> usize {
+            #(#dims)*
+            #most
+        }
+    })
 }
 
 /// Decodes each parameter once a call, then lends it to the function once a batch element.

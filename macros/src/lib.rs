@@ -88,6 +88,7 @@ use crate::{
 /// | `target = { _: "a" }` | one target for all dtypes, in the place of another library's |
 /// | `batch = each` | one call a batch element, the default; the generated code loops |
 /// | `batch = parallel` | the same, shared among XLA's threads where there is work enough |
+/// | `threads = if n < 512 { usize::MAX } else { 1 }` | with `batch = parallel`, the most threads that share a batch: an expression of Rust's on dims, as `usize`, and type parameters |
 /// | `batch = whole` | one call that sees the batch axes |
 /// | `batch = none` | no batch axes: `vmap` is refused |
 /// | `platform = cuda` | a handler of device memory; the default is `cpu` |

@@ -1,7 +1,7 @@
 //! The resolved handler: every name is a dim or an attribute, every parameter has a role, every instance is listed.
 //! Resolving cannot fail; `check` then refuses what makes no sense, and `expand` reads nothing else.
 
-use proc_macro2::{Ident, TokenStream};
+use proc_macro2::{Ident, TokenStream, TokenTree};
 use quote::ToTokens;
 use syn::{Attribute, Expr, Generics, ItemFn, Lit, LitStr, Meta, Path, ReturnType, Type, ext::IdentExt, parse_quote};
 
@@ -31,6 +31,7 @@ pub(crate) struct Model {
     /// Whether the targets are another library's.
     pub(crate) drop_in: bool,
     pub(crate) batch: Batch,
+    pub(crate) threads: Option<Threads>,
     pub(crate) platform: Platform,
     pub(crate) command_buffer: bool,
     pub(crate) vjp: Option<Vjp>,
@@ -72,6 +73,13 @@ pub(crate) enum Role {
         marked: bool,
         default: Option<Expr>,
     },
+}
+
+/// The most threads that share a batch.
+pub(crate) struct Threads {
+    pub(crate) most: Expr,
+    /// The names in it that are dims, as they stand there, with their indices.
+    pub(crate) dims: Vec<(Ident, usize)>,
 }
 
 /// What a name in a shape stands for.
@@ -143,6 +151,11 @@ impl Model {
             ReturnType::Default => None,
             ReturnType::Type(_, ty) => Some(lifetimes.erase(ty)),
         };
+        model.threads = written.args.threads.as_ref().map(|threads| {
+            let mut dims = Vec::new();
+            names.dims_in(threads.most.to_token_stream(), &mut dims);
+            Threads { most: threads.most.clone(), dims }
+        });
         model.dims = names.dims;
         model.shape_attrs = names.shape_attrs;
         model
@@ -173,6 +186,7 @@ impl Model {
             targets: Vec::new(),
             drop_in: matches!(&args.target, Some(Target::PerDtype(..) | Target::AnyDtype(_))),
             batch: args.batch,
+            threads: None,
             platform: args.platform,
             command_buffer: args.command_buffer.as_ref().is_some_and(|given| given.value),
             vjp: args
@@ -249,6 +263,20 @@ impl<'w> Names<'w> {
         match self.written.params.iter().position(is_attribute) {
             Some(param) => Value::Attr(position(&mut self.shape_attrs, param)),
             None => Value::Dim(self.dim(name.to_owned())),
+        }
+    }
+
+    /// Finds the dims in an expression of Rust's, each where it stands first.
+    fn dims_in(&self, tokens: TokenStream, found: &mut Vec<(Ident, usize)>) {
+        for token in tokens {
+            match token {
+                TokenTree::Group(group) => self.dims_in(group.stream(), found),
+                TokenTree::Ident(name) if !found.iter().any(|(known, _)| *known == name) => {
+                    let dim = self.dims.iter().position(|dim| *dim == plain(&name));
+                    found.extend(dim.map(|dim| (name, dim)));
+                }
+                _ => {}
+            }
         }
     }
 

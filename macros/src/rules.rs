@@ -132,6 +132,8 @@ rules! {
     NameEmpty => "name-empty",
     /// A map of targets that does not have each dtype once.
     TargetPerDtype => "target-per-dtype",
+    /// `threads` without a batch that threads share.
+    ThreadsNotParallel => "threads-not-parallel",
 
     // check.rs: platforms
     /// A CUDA handler that does not say `command_buffer`.

@@ -32,7 +32,12 @@
 use oxidax::prelude::*;
 
 /// Documented.
-#[ffi_handler(dtypes(T = [f32, f64]), require(n > 0, "x must not be empty"))]
+#[ffi_handler(
+    dtypes(T = [f32, f64]),
+    batch = parallel,
+    threads = n.min(size_of::<T>()),
+    require(n > 0, "x must not be empty")
+)]
 fn generic<T: Float>(
     #[shape(n)] x: &[T],
     #[attr(default = 1.0)] by: f64,

@@ -36,7 +36,7 @@ impl<'f> ThreadPool<'f> {
     /// The same pool, of which at most so many threads are used, the calling one included: waking one costs some
     /// microseconds.
     pub fn at_most(self, threads: usize) -> Self {
-        ThreadPool { most: threads, ..self }
+        ThreadPool { most: self.most.min(threads), ..self }
     }
 
     /// The number of threads that can work at a time, the calling one included; at least 1.

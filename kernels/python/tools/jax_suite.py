@@ -1,6 +1,6 @@
 """Runs JAX's own tests on jaxlib's kernels and on ours: what passes there must pass here.
 
-    jax_suite.py TREE [FILE...] [--python PYTHON] [--cases N] [--x64 0 1] [--record]
+    jax_suite.py TREE [FILE...] [-k EXPRESSION] [--python PYTHON] [--cases N] [--x64 0 1] [--record]
 
 TREE holds `tests`, `conftest.py` and `pyproject.toml` of JAX's repository, of the version that PYTHON has, or near it:
 
@@ -8,7 +8,7 @@ TREE holds `tests`, `conftest.py` and `pyproject.toml` of JAX's repository, of t
 
 PYTHON has jax, scipy, oxidax and oxidax_kernels (installed, or by PYTHONPATH), pytest, pytest-xdist, absl-py,
 hypothesis, cloudpickle, mpmath and flatbuffers. What passes on jaxlib's kernels is kept in `jax_suite/<version>.json`
-beside this file, by number of cases, and found out where it is not there or with --record. The exit code is 1 if a test
+beside this file, by file and number of cases, and found out where it is not there or with --record. The exit code is 1 if a test
 is worse on ours.
 """
 
@@ -32,6 +32,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("tree", type=Path)
     parser.add_argument("files", nargs="*", default=FILES, help=f"of TREE/tests; {' '.join(FILES)} by default")
+    parser.add_argument("-k", dest="keyword", metavar="EXPRESSION", help="only the tests that pytest's -k chooses")
     parser.add_argument("--python", default=sys.executable)
     parser.add_argument("--cases", type=int, default=3, help="how many cases JAX draws for each test (3)")
     parser.add_argument("--x64", type=int, nargs="+", default=(0, 1), choices=(0, 1))
@@ -45,7 +46,8 @@ def main() -> int:
     worse = []
     for x64 in options.x64:
         for file in options.files:
-            key = f"{file} x64={x64} cases={options.cases}"
+            only = f" -k {options.keyword!r}" if options.keyword else ""
+            key = f"{file}{only} x64={x64} cases={options.cases}"
             if options.record or key not in known:
                 outcomes = run(options, file, x64, ours=False)
                 known[key] = sorted(test for test, outcome in outcomes.items() if outcome == "passed")
@@ -78,6 +80,7 @@ def run(options: argparse.Namespace, file: str, x64: int, ours: bool) -> dict[st
         report = Path(folder) / "report.xml"
         command = [options.python, "-m", "pytest", "-q", "-n", str(os.cpu_count()), "-p", "no:cacheprovider"]
         command += ["-p", "with_kernels"] if ours else []
+        command += ["-k", options.keyword] if options.keyword else []
         command += ["--tb=short", f"--junitxml={report}", "-o", "junit_family=xunit1", f"tests/{file}"]
         done = subprocess.run(command, cwd=options.tree, env=environment, capture_output=True, text=True, check=False)
         if done.returncode not in (0, 1) or not report.exists():

@@ -21,7 +21,6 @@ const NOT_FINITE: Int = -5;
 #[derive(Clone, Copy)]
 pub struct Gees<T: Lapack> {
     routines: &'static Routines<T>,
-    threaded: bool,
     job: Vectors,
     n: Int,
     lwork: Int,
@@ -38,7 +37,12 @@ impl<T: Lapack> Gees<T> {
     ///
     /// INVALID_ARGUMENT if `n`, or the workspace, does not fit LAPACK's integers.
     pub fn new(job: Vectors, n: usize) -> Result<Self, Error> {
-        Self::on(Library::serving_from(VERSIONS_DIFFER_FROM, n), job, n)
+        Self::on(Self::library(n), job, n)
+    }
+
+    /// The library that serves the shape.
+    pub fn library(n: usize) -> &'static Library {
+        Library::serving_from(VERSIONS_DIFFER_FROM, n)
     }
 
     /// As [`new`](Self::new), on a library of one's choice.
@@ -48,8 +52,7 @@ impl<T: Lapack> Gees<T> {
     /// As `new`.
     pub fn on(library: &'static Library, job: Vectors, n: usize) -> Result<Self, Error> {
         let sizes = Sizes("gees");
-        let (routines, threaded) = (library.routines(), !library.is_own());
-        let mut this = Gees { routines, threaded, job, n: sizes.int("n", n)?, lwork: 0 };
+        let mut this = Gees { routines: library.routines(), job, n: sizes.int("n", n)?, lwork: 0 };
         // What LAPACK adds up for blocks of 64.
         sizes.product("its workspace, 67 * n + 4160", 67 * n as u128 + 4160)?;
         if n > 0 {
@@ -69,11 +72,6 @@ impl<T: Lapack> Gees<T> {
             self.call(ASK, &mut [], [&mut [], &mut []], &mut [], question);
             answered(answer[0], if T::COMPLEX { 2 } else { 3 } * self.n)
         })
-    }
-
-    /// Whether the library has threads of its own, which wait for each other where several matrices are decomposed at once.
-    pub fn is_threaded(&self) -> bool {
-        self.threaded
     }
 
     /// How much work memory this shape takes: LAPACK's, and for complex types a copy of the matrix.

@@ -35,7 +35,12 @@ impl<T: Lapack> Geev<T> {
     ///
     /// INVALID_ARGUMENT if `n`, or the workspace, does not fit LAPACK's integers.
     pub fn new(left: Vectors, right: Vectors, n: usize) -> Result<Self, Error> {
-        Self::on(Library::serving(n), left, right, n)
+        Self::on(Self::library(n), left, right, n)
+    }
+
+    /// The library that serves the shape.
+    pub fn library(n: usize) -> &'static Library {
+        Library::serving(n)
     }
 
     /// As [`new`](Self::new), on a library of one's choice.

@@ -32,7 +32,12 @@ impl<T: Lapack> Gehrd<T> {
     /// INVALID_ARGUMENT if `n`, or the workspace, does not fit LAPACK's integers, or unless `1 <= low <= high <= n` (for an
     /// empty matrix `low` is 1 and `high` 0).
     pub fn new(n: usize, low: Int, high: Int) -> Result<Self, Error> {
-        Self::on(Library::serving(n), n, low, high)
+        Self::on(Self::library(n), n, low, high)
+    }
+
+    /// The library that serves the shape.
+    pub fn library(n: usize) -> &'static Library {
+        Library::serving(n)
     }
 
     /// As [`new`](Self::new), on a library of one's choice.

@@ -151,7 +151,12 @@ impl<T: Lapack> Gesvd<T> {
     ///
     /// INVALID_ARGUMENT if a size, or that of the workspace, does not fit LAPACK's integers.
     pub fn new(job: SvdJob, m: usize, n: usize) -> Result<Self, Error> {
-        Self::on(Library::serving(m.min(n)), job, m, n)
+        Self::on(Self::library(m, n), job, m, n)
+    }
+
+    /// The library that serves the shape.
+    pub fn library(m: usize, n: usize) -> &'static Library {
+        Library::serving(m.min(n))
     }
 
     /// As [`new`](Self::new), on a library of one's choice.

@@ -26,7 +26,12 @@ impl<T: Lapack> Getrf<T> {
     ///
     /// INVALID_ARGUMENT if a size does not fit LAPACK's integers.
     pub fn new(m: usize, n: usize) -> Result<Self, Error> {
-        Self::on(Library::serving(m.min(n)), m, n)
+        Self::on(Self::library(m, n), m, n)
+    }
+
+    /// The library that serves the shape.
+    pub fn library(m: usize, n: usize) -> &'static Library {
+        Library::serving(m.min(n))
     }
 
     /// As [`new`](Self::new), on a library of one's choice.

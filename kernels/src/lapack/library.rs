@@ -52,6 +52,11 @@ impl Library {
         if size < least { &OPENBLAS } else { SCIPY.get().unwrap_or(&OPENBLAS) }
     }
 
+    /// On how many threads it is worth calling at a time. SciPy's has threads of its own: calls wait for each other there.
+    pub fn threads(&self) -> usize {
+        if self.is_own() { usize::MAX } else { 1 }
+    }
+
     /// Whether it is the one that is linked in, which uses one thread.
     pub(super) fn is_own(&self) -> bool {
         ptr::eq(self, &OPENBLAS)

@@ -32,7 +32,12 @@ impl<T: Lapack> Orgqr<T> {
     ///
     /// INVALID_ARGUMENT if a size does not fit LAPACK's integers, or unless `k <= n <= m`.
     pub fn new(m: usize, n: usize, k: usize) -> Result<Self, Error> {
-        Self::on(Library::serving(n), m, n, k)
+        Self::on(Self::library(n, k), m, n, k)
+    }
+
+    /// The library that serves the shape.
+    pub fn library(n: usize, k: usize) -> &'static Library {
+        Library::serving(n.min(k))
     }
 
     /// As [`new`](Self::new), on a library of one's choice.

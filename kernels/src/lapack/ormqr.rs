@@ -34,7 +34,12 @@ impl<T: Lapack> Ormqr<T> {
     ///
     /// INVALID_ARGUMENT if a size does not fit LAPACK's integers, or if there are more reflectors than rows of `q`.
     pub fn new(side: Side, adjoint: bool, [m, n]: [usize; 2], k: usize) -> Result<Self, Error> {
-        Self::on(Library::serving(m.min(n).min(k)), side, adjoint, [m, n], k)
+        Self::on(Self::library([m, n], k), side, adjoint, [m, n], k)
+    }
+
+    /// The library that serves the shape.
+    pub fn library([m, n]: [usize; 2], k: usize) -> &'static Library {
+        Library::serving(m.min(n).min(k))
     }
 
     /// As [`new`](Self::new), on a library of one's choice.

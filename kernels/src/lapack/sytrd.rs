@@ -36,7 +36,12 @@ impl<T: Lapack> Sytrd<T> {
     ///
     /// INVALID_ARGUMENT if `n`, or the workspace, does not fit LAPACK's integers.
     pub fn new(uplo: Uplo, n: usize) -> Result<Self, Error> {
-        Self::on(Library::serving(n), uplo, n)
+        Self::on(Self::library(n), uplo, n)
+    }
+
+    /// The library that serves the shape.
+    pub fn library(n: usize) -> &'static Library {
+        Library::serving(n)
     }
 
     /// As [`new`](Self::new), on a library of one's choice.

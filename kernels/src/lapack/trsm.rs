@@ -48,7 +48,12 @@ impl<T: Lapack> Trsm<T> {
     ///
     /// INVALID_ARGUMENT if a size does not fit LAPACK's integers.
     pub fn new(triangle: Triangle, m: usize, n: usize) -> Result<Self, Error> {
-        Self::on(Library::serving(m.min(n)), triangle, m, n)
+        Self::on(Self::library(m, n), triangle, m, n)
+    }
+
+    /// The library that serves the shape.
+    pub fn library(m: usize, n: usize) -> &'static Library {
+        Library::serving(m.min(n))
     }
 
     /// As [`new`](Self::new), on a library of one's choice.

@@ -28,7 +28,12 @@ impl<T: Lapack> Trtrs<T> {
     ///
     /// INVALID_ARGUMENT if `n` does not fit LAPACK's integers.
     pub fn new(uplo: Uplo, transpose: Transpose, n: usize) -> Result<Self, Error> {
-        Self::on(Library::serving(n), uplo, transpose, n)
+        Self::on(Self::library(n), uplo, transpose, n)
+    }
+
+    /// The library that serves the shape.
+    pub fn library(n: usize) -> &'static Library {
+        Library::serving(n)
     }
 
     /// As [`new`](Self::new), on a library of one's choice.

@@ -34,6 +34,7 @@ use crate::work::{for_each, group, threads};
 #[ffi_handler(
     dtypes(T = [f32, f64, Complex<f32>, Complex<f64>]),
     batch = parallel,
+    threads = Potrf::<T>::library(n).threads(),
     jvp = super::cholesky_derivatives::cholesky_jvp,
     vjp(bwd = super::cholesky_derivatives::cholesky_bwd),
 )]
@@ -95,7 +96,7 @@ fn factorise<T: Lapack>(uplo: Uplo, n: usize, a: &mut [T], pool: ThreadPool, inf
         return Ok(());
     }
     let (elements, count) = (n * n, info.len());
-    let pool = threads(pool, count as f64 * (n as f64).powi(3) / 3.0);
+    let pool = threads(pool, count as f64 * (n as f64).powi(3) / 3.0).at_most(Potrf::<T>::library(n).threads());
     match serving::<T>(|small| small.potrf_work(n)) {
         Some((small, length)) => {
             let group = group(elements, small.together(n, n));

@@ -15,7 +15,11 @@ use crate::lapack::{Lapack, Transpose, Trtrs, Uplo};
 /// # Errors
 ///
 /// INVALID_ARGUMENT if the matrix is too large for LAPACK's integers, RESOURCE_EXHAUSTED without memory to work in.
-#[ffi_handler(dtypes(T = [f32, f64, Complex<f32>, Complex<f64>]), batch = parallel)]
+#[ffi_handler(
+    dtypes(T = [f32, f64, Complex<f32>, Complex<f64>]),
+    batch = parallel,
+    threads = Trtrs::<T>::library(n).threads(),
+)]
 pub fn cholesky_jvp<T: Lapack>(
     #[shape(n, n)] factor: &[T],
     #[shape(n, n)] t_a: &[T],
@@ -47,7 +51,11 @@ pub fn cholesky_jvp<T: Lapack>(
 /// # Errors
 ///
 /// INVALID_ARGUMENT if the matrix is too large for LAPACK's integers, RESOURCE_EXHAUSTED without memory to work in.
-#[ffi_handler(dtypes(T = [f32, f64, Complex<f32>, Complex<f64>]), batch = parallel)]
+#[ffi_handler(
+    dtypes(T = [f32, f64, Complex<f32>, Complex<f64>]),
+    batch = parallel,
+    threads = Trtrs::<T>::library(n).threads(),
+)]
 pub fn cholesky_bwd<T: Lapack>(
     #[shape(n, n)] factor: &[T],
     #[shape(n, n)] ct_factor: &[T],

@@ -27,7 +27,11 @@ use crate::work::workspace;
 /// # Errors
 ///
 /// INVALID_ARGUMENT if the matrix is too large for LAPACK's integers, RESOURCE_EXHAUSTED without memory to work in.
-#[ffi_handler(dtypes(T = [f32, f64, Complex<f32>, Complex<f64>]), batch = parallel)]
+#[ffi_handler(
+    dtypes(T = [f32, f64, Complex<f32>, Complex<f64>]),
+    batch = parallel,
+    threads = Geev::<T>::library(n).threads(),
+)]
 pub fn eig<T: Lapack>(
     #[shape(n, n)] a: ColMajor<&[T]>,
     #[dim] n: usize,
@@ -47,7 +51,11 @@ pub fn eig<T: Lapack>(
 /// # Errors
 ///
 /// INVALID_ARGUMENT if the matrix is too large for LAPACK's integers, RESOURCE_EXHAUSTED without memory to work in.
-#[ffi_handler(dtypes(T = [f32, f64, Complex<f32>, Complex<f64>]), batch = parallel)]
+#[ffi_handler(
+    dtypes(T = [f32, f64, Complex<f32>, Complex<f64>]),
+    batch = parallel,
+    threads = Geev::<T>::library(n).threads(),
+)]
 pub fn eigvals<T: Lapack>(
     #[shape(n, n)] a: ColMajor<&[T]>,
     #[dim] n: usize,
@@ -69,6 +77,7 @@ pub fn eigvals<T: Lapack>(
     dtypes(T = [f32, f64]),
     target = { f32: "lapack_sgeev_ffi", f64: "lapack_dgeev_ffi" },
     batch = parallel,
+    threads = Geev::<T>::library(n).threads(),
 )]
 pub fn geev_real<T: Lapack<RealPart = T> + Float>(
     #[shape(n, n)] a: ColMajor<&[T]>,
@@ -97,6 +106,7 @@ pub fn geev_real<T: Lapack<RealPart = T> + Float>(
     dtypes(T = [Complex<f32>, Complex<f64>]),
     target = { Complex<f32>: "lapack_cgeev_ffi", Complex<f64>: "lapack_zgeev_ffi" },
     batch = parallel,
+    threads = Geev::<T>::library(n).threads(),
 )]
 pub fn geev_complex<T: Lapack<ComplexOf = T>>(
     #[shape(n, n)] a: ColMajor<&[T]>,

@@ -28,6 +28,7 @@ use crate::work::workspace;
         Complex<f32>: "lapack_cheevd_ffi", Complex<f64>: "lapack_zheevd_ffi",
     },
     batch = parallel,
+    threads = Syevd::<T>::library(n).threads(),
 )]
 pub fn syevd<T: Lapack>(
     #[shape(n, n)] mut a: InOut<ColMajor<&mut [T]>>,

@@ -29,6 +29,7 @@ use crate::work::workspace;
         Complex<f32>: "lapack_cgehrd_ffi", Complex<f64>: "lapack_zgehrd_ffi",
     },
     batch = parallel,
+    threads = Gehrd::<T>::library(n).threads(),
 )]
 pub fn gehrd<T: Lapack>(
     #[shape(n, n)] mut a: InOut<ColMajor<&mut [T]>>,

@@ -28,7 +28,11 @@ use crate::work::{group, threads};
 /// # Errors
 ///
 /// INVALID_ARGUMENT if the matrix is too large for LAPACK's integers.
-#[ffi_handler(dtypes(T = [f32, f64, Complex<f32>, Complex<f64>]), batch = parallel)]
+#[ffi_handler(
+    dtypes(T = [f32, f64, Complex<f32>, Complex<f64>]),
+    batch = parallel,
+    threads = Getrf::<T>::library(m, n).threads(),
+)]
 pub fn lu<T: Lapack>(
     #[shape(m, n)] a: ColMajor<&[T]>,
     #[dim] m: usize,
@@ -82,7 +86,7 @@ fn factorise<T: Lapack>(
         return Ok(());
     }
     let (elements, k, count) = (m * n, m.min(n), info.len());
-    let pool = threads(pool, count as f64 * elements as f64 * k as f64);
+    let pool = threads(pool, count as f64 * elements as f64 * k as f64).at_most(Getrf::<T>::library(m, n).threads());
     match T::small(Instructions::best()).filter(|_| m.max(n) <= LARGEST) {
         Some(small) => {
             let group = group(elements, small.together(m, n));

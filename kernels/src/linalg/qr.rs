@@ -51,7 +51,11 @@ pub enum Mode {
 /// # Errors
 ///
 /// INVALID_ARGUMENT if the matrix is too large for LAPACK's integers, RESOURCE_EXHAUSTED without memory to work in.
-#[ffi_handler(dtypes(T = [f32, f64, Complex<f32>, Complex<f64>]), batch = parallel)]
+#[ffi_handler(
+    dtypes(T = [f32, f64, Complex<f32>, Complex<f64>]),
+    batch = parallel,
+    threads = Geqrf::<T>::library(m, n).threads(),
+)]
 pub fn qr<T: Lapack>(
     #[shape(m, n)] a: ColMajor<&[T]>,
     #[attr(default = Mode::Reduced)] mode: Mode,
@@ -111,7 +115,7 @@ fn factorise<T: Lapack>([m, n]: [usize; 2], a: &mut [T], pool: ThreadPool, tau: 
     if elements == 0 {
         return Ok(());
     }
-    let pool = threads(pool, 2.0 * a.len() as f64 * k as f64);
+    let pool = threads(pool, 2.0 * a.len() as f64 * k as f64).at_most(Geqrf::<T>::library(m, n).threads());
     match serving::<T>(|small| small.qr_work(m, n)) {
         Some((small, length)) => {
             let group = group(elements, small.together(m, n));
@@ -161,7 +165,7 @@ fn multiply<T: Lapack>([m, n, k]: [usize; 3], a: &mut [T], pool: ThreadPool, tau
     if elements == 0 {
         return Ok(());
     }
-    let pool = threads(pool, 2.0 * a.len() as f64 * k as f64);
+    let pool = threads(pool, 2.0 * a.len() as f64 * k as f64).at_most(Orgqr::<T>::library(n, k).threads());
     same_batch("tau", tau.len(), a.len() / elements * k)?;
     // Without reflectors, there is nothing to split.
     let of = |first: usize, count: usize| &tau[first * k..(first + count) * k];
@@ -192,6 +196,7 @@ fn multiply<T: Lapack>([m, n, k]: [usize; 3], a: &mut [T], pool: ThreadPool, tau
         Complex<f32>: "lapack_cgeqp3_ffi", Complex<f64>: "lapack_zgeqp3_ffi",
     },
     batch = parallel,
+    threads = Geqp3::<T>::library(m, n).threads(),
 )]
 pub fn geqp3<T: Lapack>(
     #[shape(m, n)] mut a: InOut<ColMajor<&mut [T]>>,
@@ -219,6 +224,7 @@ pub fn geqp3<T: Lapack>(
         Complex<f32>: "lapack_cunmqr_ffi", Complex<f64>: "lapack_zunmqr_ffi",
     },
     batch = parallel,
+    threads = Ormqr::<T>::library([m, n], k).threads(),
     require(r == if left { m } else { n }, "reflectors have the length of what they multiply: m from the left, else n"),
     require(columns >= k, "there are more reflectors than columns"),
     require(r >= k, "there are more reflectors than rows"),

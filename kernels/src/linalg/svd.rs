@@ -30,7 +30,11 @@ use crate::work::workspace;
 /// INVALID_ARGUMENT if the matrix or the work memory is too large for LAPACK's integers, RESOURCE_EXHAUSTED without
 /// memory to work in.
 #[expect(clippy::too_many_arguments, reason = "three results of one matrix")]
-#[ffi_handler(dtypes(T = [f32, f64, Complex<f32>, Complex<f64>]), batch = parallel)]
+#[ffi_handler(
+    dtypes(T = [f32, f64, Complex<f32>, Complex<f64>]),
+    batch = parallel,
+    threads = Gesdd::<T>::library(m, n).threads(),
+)]
 pub fn svd<T: Lapack>(
     #[shape(m, n)] a: &[T],
     #[attr(default = true)] full_matrices: bool,
@@ -56,6 +60,7 @@ pub fn svd<T: Lapack>(
 #[ffi_handler(
     dtypes(T = [f32, f64, Complex<f32>, Complex<f64>]),
     batch = parallel,
+    threads = Gesdd::<T>::library(m, n).threads(),
     jvp = super::svdvals_derivatives::svdvals_jvp,
     vjp(fwd = super::svdvals_derivatives::svdvals_fwd, bwd = super::svdvals_derivatives::svdvals_bwd),
 )]
@@ -108,6 +113,7 @@ fn decompose<T: Lapack>(
         "vt has n rows where all vectors are asked for, and min(m, n) for some"
     ),
     batch = parallel,
+    threads = Gesdd::<T>::library(m, n).threads(),
 )]
 pub fn gesdd<T: Lapack>(
     #[shape(m, n)] mut a: InOut<ColMajor<&mut [T]>>,
@@ -147,6 +153,7 @@ pub fn gesdd<T: Lapack>(
         "vt has n rows where all vectors are asked for, and min(m, n) for some"
     ),
     batch = parallel,
+    threads = Gesvd::<T>::library(m, n).threads(),
 )]
 pub fn gesvd<T: Lapack>(
     #[shape(m, n)] mut a: InOut<ColMajor<&mut [T]>>,

@@ -6,14 +6,18 @@
 use oxidax::prelude::*;
 
 use super::svd::svd;
-use crate::lapack::Lapack;
+use crate::lapack::{Gesdd, Lapack};
 
 /// `svdvals`, and the vectors that its derivatives need.
 ///
 /// # Errors
 ///
 /// As `svd`.
-#[ffi_handler(dtypes(T = [f32, f64, Complex<f32>, Complex<f64>]), batch = parallel)]
+#[ffi_handler(
+    dtypes(T = [f32, f64, Complex<f32>, Complex<f64>]),
+    batch = parallel,
+    threads = Gesdd::<T>::library(m, n).threads(),
+)]
 pub fn svdvals_fwd<T: Lapack>(
     #[shape(m, n)] a: &[T],
     #[dim] m: usize,

@@ -28,6 +28,7 @@ use crate::work::workspace;
         Complex<f32>: "lapack_chetrd_ffi", Complex<f64>: "lapack_zhetrd_ffi",
     },
     batch = parallel,
+    threads = Sytrd::<T>::library(n).threads(),
 )]
 pub fn sytrd<T: Lapack>(
     #[shape(n, n)] mut a: InOut<ColMajor<&mut [T]>>,

@@ -11,7 +11,8 @@
 use oxidax::prelude::*;
 
 use crate::lapack::{Gtsv, Lapack};
-use crate::work::{group, threads};
+use crate::small::serving;
+use crate::work::{for_each, group, threads};
 
 /// Solves, in place of `b`.
 ///
@@ -42,18 +43,26 @@ pub fn gtsv<T: Lapack>(
         info.fill(0);
         return Ok(());
     }
-    let pool = threads(pool, FLOPS * (info.len() * n * (k + 1)) as f64);
-    let group = group(n * (k + 3), 1);
+    let small = serving::<T>(|small| small.gtsv_work(n, k));
+    let cost = if small.is_some() { COST_IN_LANES } else { COST };
+    let pool = threads(pool, cost * (info.len() * n * (k + 1)) as f64);
+    let group = group(n * (k + 3), small.map_or(1, |(small, _)| small.gtsv_together()));
     let groups = dl.chunks_mut(group * n).zip(d.chunks_mut(group * n)).zip(du.chunks_mut(group * n));
     let groups = groups.zip(b.chunks_mut(group * n * k)).zip(info.chunks_mut(group));
-    pool.for_each(groups, |((((dl, d), du), b), info)| {
-        let systems = dl.chunks_mut(n).zip(d.chunks_mut(n)).zip(du.chunks_mut(n));
-        for ((((dl, d), du), b), info) in systems.zip(b.chunks_mut(n * k)).zip(info) {
-            *info = gtsv.run(dl, d, du, b);
+    for_each(pool, groups, |scratch, ((((dl, d), du), b), info)| {
+        if let Some((small, length)) = small {
+            small.gtsv([n, k], [dl, d, du], b, info, scratch.take(length)?);
+        } else {
+            let systems = dl.chunks_mut(n).zip(d.chunks_mut(n)).zip(du.chunks_mut(n));
+            for ((((dl, d), du), b), info) in systems.zip(b.chunks_mut(n * k)).zip(info) {
+                *info = gtsv.run(dl, d, du, b);
+            }
         }
-    });
-    Ok(())
+        Ok(())
+    })
 }
 
 /// What an element costs, which is a division and a comparison that nobody foresees, in the time of a multiplication.
-const FLOPS: f64 = 20.0;
+const COST: f64 = 20.0;
+/// The same, divided by the lanes.
+const COST_IN_LANES: f64 = 4.0;

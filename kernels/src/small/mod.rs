@@ -5,13 +5,14 @@
 //! has vectors along its columns or rows, by the same operations in the same order: **the bits of a result do not
 //! depend on the batch**. A caller chooses between these kernels and LAPACK by size and type.
 //!
-//! Matrices are column-major, packed one after the other. In lanes, sizes are at most [`LARGEST`], of systems
-//! [`LARGEST_SYSTEM`]; above it, `blocks` has what `potrf_work` and `qr_work` of [`Kernels`] name, and it has every size of
-//! `ormqr`, `gehrd` and `sytrd`.
+//! Matrices are column-major, packed one after the other. In lanes, sizes are at most [`LARGEST`], of triangular
+//! systems [`LARGEST_SYSTEM`], of tridiagonal ones what the cache holds; above it, `blocks` has what `potrf_work` and
+//! `qr_work` of [`Kernels`] name, and it has every size of `ormqr`, `gehrd` and `sytrd`.
 #![forbid(unsafe_code)]
 
 mod blocks;
 mod getrf;
+mod gtsv;
 mod lanes;
 mod potrf;
 mod qr;
@@ -114,6 +115,20 @@ pub trait Kernels<T: Lapack>: Sync {
     /// Only one triangle of `a` is used. As in OpenBLAS, the inverses of its diagonal multiply: a zero gives infinities and
     /// NaN.
     fn trsm(&self, triangle: Triangle, m: usize, n: usize, a: &[T], b: &mut [T]);
+
+    /// How many tridiagonal systems are solved together.
+    fn gtsv_together(&self) -> usize;
+
+    /// The length of the work memory for tridiagonal systems of `n` equations and `k` right-hand sides; none of a size for
+    /// which LAPACK is the faster one.
+    fn gtsv_work(&self, n: usize, k: usize) -> Option<usize>;
+
+    /// `a x = b`, in place of `b`, for each of `info.len()` systems; `b` is `n x k`.
+    ///
+    /// The diagonals are `dl`, `d` and `du` of LAPACK's `gtsv`, each with `n` elements a system: the first of `dl` and the
+    /// last of `du` are not read. `work` is as long as [`gtsv_work`](Self::gtsv_work) says. info > 0: that pivot, the first
+    /// of them, is zero, and what `b` is then is open. Input that is not finite propagates.
+    fn gtsv(&self, shape: [usize; 2], diagonals: [&[T]; 3], b: &mut [T], info: &mut [Int], work: &mut [T]);
 }
 
 impl<T: Small> Kernels<T> for Instructions {
@@ -183,6 +198,18 @@ impl<T: Small> Kernels<T> for Instructions {
 
     fn trsm(&self, triangle: Triangle, m: usize, n: usize, a: &[T], b: &mut [T]) {
         trsm::trsm(*self, triangle, m, n, a, b);
+    }
+
+    fn gtsv_together(&self) -> usize {
+        gtsv::VECTORS * self.lanes::<T>()
+    }
+
+    fn gtsv_work(&self, n: usize, k: usize) -> Option<usize> {
+        gtsv::work::<T>(*self, n, k)
+    }
+
+    fn gtsv(&self, shape: [usize; 2], diagonals: [&[T]; 3], b: &mut [T], info: &mut [Int], work: &mut [T]) {
+        gtsv::gtsv(*self, shape, diagonals, b, info, work);
     }
 }
 

@@ -11,6 +11,7 @@ mod schur;
 mod sizes;
 mod small;
 mod small_forms;
+mod small_gtsv;
 mod small_qr;
 mod solutions;
 mod threads;

@@ -20,7 +20,10 @@ fn format(tokens: TokenStream) -> String {
 #[test]
 fn generic_with_a_rule_and_a_default() {
     check(
-        quote!(dtypes(T = [f32, f64]), vjp(fwd = rms_norm_fwd, bwd = crate::rules::rms_norm_bwd)),
+        quote! {
+            dtypes(T = [f32, f64]), batch = parallel, threads = most::<T>(n, n / 2),
+            vjp(fwd = rms_norm_fwd, bwd = crate::rules::rms_norm_bwd)
+        },
         quote! {
             /// Root-mean-square normalisation
             ///
@@ -55,7 +58,7 @@ fn generic_with_a_rule_and_a_default() {
                         doc: "Root-mean-square normalisation\n\n over the last axis.",
                         target: __p::None,
                         drop_in: false,
-                        batch: __p::Batch::Each,
+                        batch: __p::Batch::Parallel,
                         command_buffer: false,
                         dims: &["n"],
                         shape_attrs: &[],
@@ -91,6 +94,10 @@ fn generic_with_a_rule_and_a_default() {
                         <Self as __p::Kernel<(T,)>>::PARAMS,
                         <Self as __p::Operation>::INFO,
                     );
+                    fn threads(dims: &[i64]) -> usize {
+                        let n = __p::from_dim::<usize>(dims[0]);
+                        most::<T>(n, n / 2)
+                    }
                     #[inline(always)]
                     fn run<'__f, __D: __p::Decoder<'__f>>(__d: __D) -> __p::Option<__p::Finish> {
                         let __plan = const { &<Self as __p::Kernel<(T,)>>::PLAN };

@@ -1,0 +1,8 @@
+#![allow(unused)]
+
+use oxidax::prelude::*;
+
+#[ffi_handler(threads = 1)]
+fn f(#[shape(n)] x: &[f32], #[shape(n)] y: &mut [f32]) {}
+
+fn main() {}
