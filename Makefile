@@ -18,9 +18,11 @@ NEWEST = $$($(ENVIRONMENTS) python newest)
 OLDEST = $$($(ENVIRONMENTS) python oldest)
 # On every processor: most of a test's time is XLA's, which compiles.
 PYTEST = -m pytest -q -n auto
-# The kernels as they were just built, for their Python package and its scripts.
-KERNELS = OXIDAX_KERNELS_LIBRARY=$(CURDIR)/target/release/liboxidax_kernels.so PYTHONPATH=kernels/python/src
-LIBRARIES := -p rms_norm -p lu_pivots -p oxidax_testlib -p linked -p oxidax-kernels
+# The kernels for their Python package and its scripts: as they are built for this machine, and as the wheel has them.
+WITH_KERNELS = PYTHONPATH=kernels/python/src OXIDAX_KERNELS_LIBRARY=$(CURDIR)/target
+BUILT = $(WITH_KERNELS)/release/liboxidax_kernels.so
+PACKED = $(WITH_KERNELS)/x86_64-unknown-linux-gnu/release/liboxidax_kernels.so
+LIBRARIES := -p rms_norm -p lu_pivots -p oxidax_testlib -p linked
 
 .PHONY: help
 help:
@@ -43,7 +45,7 @@ demo: toolchain
 	$(NEWEST) examples/rms_norm/demo.py
 
 .PHONY: test
-test: test-rust test-layout test-python test-wheel
+test: test-rust test-layout test-python test-kernels
 	@echo "test: everything passed"
 
 .PHONY: test-rust
@@ -61,16 +63,17 @@ test-python: libraries
 	@set -e; for python in "$(OLDEST)" "$(NEWEST)"; do \
 	  echo "==> the Python tests and examples, with $$python"; \
 	  $$python $(PYTEST) python/tests; \
-	  $(KERNELS) $$python bench/soak.py --calls 2000; \
 	  for demo in examples/*/demo.py; do $$python $$demo; done; \
 	done
-	@echo "==> the tests of the kernels, on the oldest jax"
-	$(KERNELS) $(OLDEST) $(PYTEST) kernels/python/tests
 
-# The kernels as a user has them: the wheel, in an environment of its own, on the newest jax.
-.PHONY: test-wheel
-test-wheel: wheel
+# One build, that of the wheel: on the oldest jax, and as a user has it, in an environment of its own, on the newest.
+.PHONY: test-kernels
+test-kernels: wheel
+	@$(ENVIRONMENTS) prepare oldest newest
+	$(PACKED) $(OLDEST) bench/soak.py --calls 2000
+	$(PACKED) $(OLDEST) $(PYTEST) kernels/python/tests
 	@$(ENVIRONMENTS) fresh target/wheel/env newest target/wheel/*.whl
+	target/wheel/env/bin/python bench/soak.py --calls 2000
 	target/wheel/env/bin/python $(PYTEST) kernels/python/tests
 
 .PHONY: wheel
@@ -109,9 +112,9 @@ bench: toolchain
 	$(NEWEST) bench/bench.py
 
 .PHONY: bench-kernels
-bench-kernels: libraries
+bench-kernels: kernels
 	@$(ENVIRONMENTS) prepare newest
-	$(KERNELS) $(NEWEST) bench/kernels.py
+	$(BUILT) $(NEWEST) bench/kernels.py
 
 # Optimised, as it is shipped, and with the long tests of what is written where.
 .PHONY: memcheck
@@ -122,16 +125,20 @@ memcheck: toolchain openblas
 	cargo test --release --locked -p oxidax-kernels --test handlers --test lapack -- --test-threads=1 --include-ignored
 
 .PHONY: soak
-soak: libraries
+soak: kernels
 	@$(ENVIRONMENTS) prepare newest
-	$(KERNELS) $(NEWEST) bench/soak.py --calls 100000
-	$(KERNELS) $(NEWEST) bench/soak.py --calls 100000 --one-core
+	$(BUILT) $(NEWEST) bench/soak.py --calls 100000
+	$(BUILT) $(NEWEST) bench/soak.py --calls 100000 --one-core
 
 .PHONY: libraries
-libraries: toolchain openblas
+libraries: toolchain
 	cargo build --release --locked $(LIBRARIES)
 	cargo build --locked -p linked
 	cargo build --profile lto --locked -p linked
+
+.PHONY: kernels
+kernels: toolchain openblas
+	cargo build --release --locked -p oxidax-kernels
 
 # A Python to run the tools on, a linker, and cargo.
 .PHONY: toolchain

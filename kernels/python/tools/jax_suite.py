@@ -8,8 +8,8 @@ TREE holds `tests`, `conftest.py` and `pyproject.toml` of JAX's repository, of t
 
 PYTHON has jax, scipy, oxidax and oxidax_kernels (installed, or by PYTHONPATH), pytest, pytest-xdist, absl-py,
 hypothesis, cloudpickle, mpmath and flatbuffers. What passes on jaxlib's kernels is kept in `jax_suite/<version>.json`
-beside this file, by file and number of cases, and found out where it is not there or with --record. The exit code is 1 if a test
-is worse on ours.
+beside this file, by file and number of cases, and found out where it is not there or with --record. The exit code is 1
+if a test is worse on ours.
 """
 
 from __future__ import annotations
