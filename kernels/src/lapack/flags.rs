@@ -4,7 +4,7 @@
 use oxidax::FfiAttr;
 use std::ffi::c_char;
 
-/// Which triangle of a symmetric or Hermitian matrix is read and written.
+/// Which triangle of a matrix is read and written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, FfiAttr)]
 #[repr(u8)]
 pub enum Uplo {

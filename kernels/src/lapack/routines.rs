@@ -43,7 +43,7 @@ pub(super) enum Kind<R, C> {
     Complex(C),
 }
 
-// The vocabulary of the rows.
+// The vocabulary of the rows: `In` is only read, `Out` is written, or read and written.
 type Flag = *const c_char;
 type Size = *const Int;
 type In<X> = *const X;

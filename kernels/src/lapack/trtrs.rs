@@ -57,6 +57,10 @@ impl<T: Lapack> Trtrs<T> {
         if n == 0 {
             return 0;
         }
+        // OpenBLAS looks for the smallest element, and misses a zero beside NaN.
+        if let Some(i) = a.iter().step_by(len(n) + 1).position(|x| x.is_zero()) {
+            return i as Int + 1;
+        }
         let (uplo, transpose, diag, ld) = (uplo.letter(), transpose.letter(), b'N' as _, leading(n));
         let (a, b) = (a.as_ptr(), b.as_mut_ptr());
         let mut info = 0;
