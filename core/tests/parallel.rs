@@ -82,7 +82,7 @@ fn crowd<T: Element>(#[shape(n)] _x: &[T], #[shape()] most: &mut i64) {
 
 #[test]
 fn threads_of_the_pool_do_help_as_far_as_the_handler_lets_them() {
-    fn most<T: Element + num_traits::Zero>(n: usize) -> i64 {
+    fn most<T: Element + Zero>(n: usize) -> i64 {
         let frame = CallFrame::new("crowd").arg(&vec![T::zero(); 400 * n], &[400, n as i64]);
         let finished = frame.result::<i64>(&[400]).pool(Pool::Threads(4)).call().unwrap();
         finished.get::<i64>(0).into_iter().max().unwrap()
