@@ -143,6 +143,8 @@ fn range<'f>(call: &Call<'f>, elements: Range<usize>, row: &mut dyn Row<'f>) -> 
 fn parallel<'f>(call: &Call<'f>, row: &mut dyn Row<'f>) -> Finish {
     let axes = &call.axes;
     let total = axes.elements();
+    // Before any element, so that it does not take a slow call for a mistake in it to be seen.
+    let most = (call.instance.threads)(&call.dims);
     let (mut done, mut block) = (0, 1);
     let start = Instant::now();
     let cost = loop {
@@ -156,10 +158,9 @@ fn parallel<'f>(call: &Call<'f>, row: &mut dyn Row<'f>) -> Finish {
         }
     };
     let rest = (total - done).saturating_mul(cost);
-    let mut pool = ThreadPool::of(call.frame);
+    let pool = ThreadPool::of(call.frame).at_most(most);
     let mut helpers = rest / SHARE.as_nanos() as usize;
     if helpers > 0 {
-        pool = pool.at_most((call.instance.threads)(&call.dims));
         helpers = helpers.min(pool.num_threads() - 1);
     }
     let team = Team {

@@ -265,6 +265,7 @@ pub struct Instance {
     pub(crate) plan: &'static Plan,
     pub(crate) info: &'static OpInfo,
     pub(crate) shapes: &'static Shapes,
+    /// The most threads that share a batch of elements with these dims.
     pub(crate) threads: fn(&[i64]) -> usize,
     /// Decodes attributes again and runs the batch loop.
     pub(crate) step: for<'a, 'f> fn(Slow<'a, 'f>) -> Option<Finish>,

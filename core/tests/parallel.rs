@@ -93,6 +93,19 @@ fn threads_of_the_pool_do_help_as_far_as_the_handler_lets_them() {
     assert_eq!(most::<f64>(3), 2);
 }
 
+#[ffi_handler(batch = parallel, threads = 6 / n)]
+fn divided(#[shape(n)] x: &[f32], #[shape()] y: &mut f32) {
+    *y = x.iter().sum();
+}
+
+#[test]
+fn a_panic_in_the_number_of_threads_is_an_error_of_every_batch() {
+    let batch = |n: i64| CallFrame::new("divided").arg::<f32>(&vec![1.0; 2 * n as usize], &[2, n]).result::<f32>(&[2]);
+    assert_eq!(batch(3).call().unwrap().get::<f32>(0), [3.0, 3.0]);
+    let error = batch(0).call().unwrap_err();
+    assert!(error.message().starts_with("divided: panicked: attempt to divide by zero"), "{}", error.message());
+}
+
 /// A handler that shares out its own work.
 #[ffi_handler]
 fn histogram(#[shape(n)] x: &[i64], pool: ThreadPool, #[shape(k)] counts: &mut [i64]) {
