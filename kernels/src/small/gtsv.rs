@@ -164,7 +164,8 @@ impl<'w, T: Small> System<'w, T> {
         let splat = |x: T| Vector::<S, T>::splat(s, x);
         let (zero, one) = (splat(T::zero()), splat(T::one()));
         let last = pivots.len() - row;
-        above[last..].fill(T::zero()); // which is not read
+        // There is nothing right of the last pivot, whatever the last of `du` is.
+        above[last..].fill(T::zero());
         beyond[last..].fill(T::zero());
         let mut step = zero;
         let mut failed = [zero; VECTORS];
@@ -200,7 +201,6 @@ impl<'w, T: Small> System<'w, T> {
             pivot[v].store_slice(&mut pivots[last + v * lanes..][..lanes]);
             failed[v] = (pivot[v].simd_eq(zero) & failed[v].simd_eq(zero)).select(step, failed[v]);
         }
-        above[last..].fill(T::zero()); // there is nothing right of the last pivot
         failed
     }
 

@@ -32,7 +32,7 @@ impl<T: Sample<RealPart = T> + Small> Systems<T> {
     /// The solutions and info of `count` systems from `first` on.
     fn solve(&self, on: Instructions, first: usize, count: usize) -> (Vec<T>, Vec<Int>) {
         let [n, k] = self.shape;
-        let of = |diagonal: &'_ Vec<T>| diagonal[first * n..(first + count) * n].to_vec();
+        let of = |diagonal: &[T]| diagonal[first * n..(first + count) * n].to_vec();
         let [dl, d, du] = [of(&self.diagonals[0]), of(&self.diagonals[1]), of(&self.diagonals[2])];
         let mut x = self.b[first * n * k..(first + count) * n * k].to_vec();
         let mut info = vec![-1; count];
