@@ -32,7 +32,7 @@ help:
 	@echo "make format     format everything"
 	@echo "make compat     one build of the library on every supported jax that this machine can have"
 	@echo "make bench      a handler's cost beside a C++ peer's, and the cost of compiling sixty"
-	@echo "make bench-kernels   the kernels' speed beside stock jaxlib's"
+	@echo "make bench-kernels   the kernels' speed beside stock jaxlib's; BENCH='--ops potrf --dtypes f32' chooses"
 	@echo "make wheel      the wheels of oxidax and oxidax-kernels, for manylinux_2_28, in target/wheel"
 	@echo "make memcheck   the Rust tests that touch raw memory under valgrind; takes hours"
 	@echo "make soak       100,000 calls of the kernels from eight threads, on all cores and on one"
@@ -114,7 +114,7 @@ bench: toolchain
 .PHONY: bench-kernels
 bench-kernels: kernels
 	@$(ENVIRONMENTS) prepare newest
-	$(BUILT) $(NEWEST) bench/kernels.py
+	$(BUILT) $(NEWEST) bench/kernels.py $(BENCH)
 
 # Optimised, as it is shipped, and with the long tests of what is written where.
 .PHONY: memcheck
