@@ -18,7 +18,7 @@ use crate::work::{for_each, group, threads};
 ///
 /// # Errors
 ///
-/// INVALID_ARGUMENT if the system is too large for LAPACK's integers.
+/// INVALID_ARGUMENT if the system is too large for LAPACK's integers, RESOURCE_EXHAUSTED without memory to work in.
 #[expect(clippy::too_many_arguments, reason = "LAPACK's")]
 #[ffi_handler(
     dtypes(T = [f32, f64, Complex<f32>, Complex<f64>]),
