@@ -68,10 +68,12 @@ fn a_panic_on_any_thread_is_an_error_of_the_call() {
     }
 }
 
+fn limit<T, U>(n: usize) -> usize {
+    if n < 3 { usize::MAX } else { size_of::<T>() / size_of::<U>() }
+}
+
 /// How many threads were inside at a time, at most.
-#[ffi_handler(
-    dtypes(T = [f32, f64]), batch = parallel, threads = if n < 3 { usize::MAX } else { size_of::<T>() / 4 }
-)]
+#[ffi_handler(dtypes(T = [f32, f64]), batch = parallel, threads = limit::<T, f32>(n))]
 fn crowd<T: Element>(#[shape(n)] _x: &[T], #[shape()] most: &mut i64) {
     static INSIDE: AtomicUsize = AtomicUsize::new(0);
     let inside = INSIDE.fetch_add(1, Ordering::SeqCst) + 1;

@@ -1,6 +1,8 @@
 //! The arguments of `#[ffi_handler(..)]`: tokens to [`Args`], what the user wrote.
 //! Each argument is read on its own, so that one malformed argument does not hide the others.
 
+use std::mem;
+
 use proc_macro2::{Ident, TokenStream, TokenTree};
 use quote::ToTokens;
 use syn::{
@@ -219,18 +221,26 @@ impl Args {
     }
 }
 
-/// The arguments between the commas of the outermost level.
+/// The arguments between the commas of the outermost level; those of generic arguments (`f::<A, B>`, `<A as B<C, D>>::f`)
+/// are not of it.
 fn split_at_commas(tokens: TokenStream) -> Vec<TokenStream> {
-    let mut arguments = vec![TokenStream::new()];
+    let (mut arguments, mut argument) = (Vec::new(), TokenStream::new());
+    let (mut depth, mut before) = (0usize, ' ');
     for token in tokens {
-        match (&token, arguments.last_mut()) {
-            (TokenTree::Punct(punct), _) if punct.as_char() == ',' => {
-                arguments.push(TokenStream::new());
-            }
-            (_, Some(last)) => last.extend([token]),
-            (_, None) => unreachable!("the list starts with one argument"),
+        let char = if let TokenTree::Punct(punct) = &token { punct.as_char() } else { ' ' };
+        match char {
+            ',' if depth == 0 => arguments.push(mem::take(&mut argument)),
+            _ => argument.extend([token]),
         }
+        match char {
+            // Elsewhere it compares or shifts.
+            '<' if depth > 0 || matches!(before, ':' | '=') => depth += 1,
+            '>' if before != '-' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        before = char;
     }
+    arguments.push(argument);
     arguments.retain(|argument| !argument.is_empty());
     arguments
 }
@@ -338,5 +348,25 @@ impl ToTokens for Dtypes {
     /// The list with its brackets, where an error about the list belongs.
     fn to_tokens(&self, tokens: &mut TokenStream) {
         self.bracket.surround(tokens, |tokens| tokens.extend(self.types.iter().map(ToTokens::to_token_stream)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arguments_end_at_commas_outside_generic_arguments() {
+        let split = |text: &str| {
+            let arguments = split_at_commas(text.parse().unwrap());
+            arguments.into_iter().map(|argument| argument.to_string().replace(' ', "")).collect::<Vec<_>>()
+        };
+        assert_eq!(split("batch = each, require(m < n, \"wide\"),"), ["batch=each", "require(m<n,\"wide\")"]);
+        assert_eq!(split("threads = f::<A, B<C, D>>(n), jvp = g"), ["threads=f::<A,B<C,D>>(n)", "jvp=g"]);
+        assert_eq!(split("threads = <A as B<C, D>>::f(n), jvp = g"), ["threads=<AasB<C,D>>::f(n)", "jvp=g"]);
+        assert_eq!(split("threads = f::<fn() -> A, B>(n), jvp = g"), ["threads=f::<fn()->A,B>(n)", "jvp=g"]);
+        assert_eq!(split("threads = a < b, jvp = g"), ["threads=a<b", "jvp=g"]);
+        assert_eq!(split("threads = a >> 1, jvp = g"), ["threads=a>>1", "jvp=g"]);
+        assert_eq!(split(",,"), [""; 0]);
     }
 }

@@ -7,7 +7,7 @@ use super::library::Library;
 use super::room::{room, with_room};
 use super::routines::{Int, Kind, Routines};
 use super::scalar::{Lapack, all_finite};
-use super::sizes::{ASK, Sizes, answered, leading, len, remembered};
+use super::sizes::{self, ASK, answered, leading, len, remembered};
 use super::workspace::{Lengths, Workspace};
 
 /// info of a matrix that is not finite: argument `a` in LAPACK's count.
@@ -51,10 +51,9 @@ impl<T: Lapack> Gees<T> {
     ///
     /// As `new`.
     pub fn on(library: &'static Library, job: Vectors, n: usize) -> Result<Self, Error> {
-        let sizes = Sizes("gees");
-        let mut this = Gees { routines: library.routines(), job, n: sizes.int("n", n)?, lwork: 0 };
+        let mut this = Gees { routines: library.routines(), job, n: sizes::int("n", n)?, lwork: 0 };
         // What LAPACK adds up for blocks of 64.
-        sizes.product("its workspace, 67 * n + 4160", 67 * n as u128 + 4160)?;
+        sizes::product("its workspace, 67 * n + 4160", 67 * n as u128 + 4160)?;
         if n > 0 {
             this.lwork = this.ask();
         }

@@ -9,7 +9,7 @@ use super::library::Library;
 use super::room::BEYOND;
 use super::routines::{Int, Kind, Routines};
 use super::scalar::{Lapack, all_finite};
-use super::sizes::{ASK, Sizes, answered, leading, len, remembered};
+use super::sizes::{self, ASK, answered, leading, len, remembered};
 use super::workspace::{Lengths, Workspace};
 
 /// info of a matrix that is not finite, as jaxlib gives it.
@@ -49,9 +49,8 @@ impl<T: Lapack> Geev<T> {
     ///
     /// As `new`.
     pub fn on(library: &'static Library, left: Vectors, right: Vectors, n: usize) -> Result<Self, Error> {
-        let sizes = Sizes("geev");
-        let mut this = Geev { routines: library.routines(), left, right, n: sizes.int("n", n)?, lwork: 0 };
-        sizes.product("its workspace, 4 * n", 4 * n as u128)?;
+        let mut this = Geev { routines: library.routines(), left, right, n: sizes::int("n", n)?, lwork: 0 };
+        sizes::product("its workspace, 4 * n", 4 * n as u128)?;
         if n > 0 {
             this.lwork = this.ask();
         }

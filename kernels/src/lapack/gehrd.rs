@@ -8,7 +8,7 @@ use super::library::Library;
 use super::room::{room, with_room};
 use super::routines::{Int, Routines};
 use super::scalar::Lapack;
-use super::sizes::{ASK, Sizes, answered, leading, len, remembered};
+use super::sizes::{self, ASK, answered, leading, len, remembered};
 use super::workspace::{Lengths, Workspace};
 
 /// `a = q h q^H`, in place, for `a` of `n x n`: `h` on and above the first subdiagonal, the reflectors whose product is `q`
@@ -46,15 +46,14 @@ impl<T: Lapack> Gehrd<T> {
     ///
     /// As `new`.
     pub fn on(library: &'static Library, n: usize, low: Int, high: Int) -> Result<Self, Error> {
-        let sizes = Sizes("gehrd");
         let routines: &'static Routines<T> = library.routines();
-        let size = sizes.int("n", n)?;
-        sizes.require(
+        let size = sizes::int("n", n)?;
+        sizes::require(
             (1..=size.max(1)).contains(&low) && (low.min(size)..=size).contains(&high),
             format_args!("low = {low} and high = {high} are not 1 <= low <= high <= n with n = {n}"),
         )?;
         // What LAPACK adds up for blocks of 64.
-        sizes.product("its workspace, 64 * n + 4160", 64 * n as u128 + 4160)?;
+        sizes::product("its workspace, 64 * n + 4160", 64 * n as u128 + 4160)?;
         let n = size;
         if n == 0 {
             return Ok(Gehrd { routines, n, low, high, lwork: 0 });

@@ -6,7 +6,7 @@ use super::flags::{Letter, Transpose};
 use super::library::Library;
 use super::routines::{Int, Routines};
 use super::scalar::Lapack;
-use super::sizes::{Sizes, leading, len};
+use super::sizes::{self, leading, len};
 
 /// `c = alpha op(a) op(b) + beta c`, for `op(a)` of `m x k`, `op(b)` of `k x n`, and `c` in columns of its own length.
 ///
@@ -26,10 +26,9 @@ impl Gemm {
     ///
     /// INVALID_ARGUMENT if a size does not fit BLAS's integers, or unless `m <= ldc`.
     pub fn new(op: [Transpose; 2], [m, n, k]: [usize; 3], ldc: usize) -> Result<Self, Error> {
-        let sizes = Sizes("gemm");
-        sizes.require(m <= ldc, format_args!("{m} rows do not fit columns of length {ldc}"))?;
-        let [m, n, k] = [sizes.int("m", m)?, sizes.int("n", n)?, sizes.int("k", k)?];
-        Ok(Gemm { op, sizes: [m, n, k], ldc: sizes.int("ldc", ldc)? })
+        sizes::require(m <= ldc, format_args!("{m} rows do not fit columns of length {ldc}"))?;
+        let [m, n, k] = [sizes::int("m", m)?, sizes::int("n", n)?, sizes::int("k", k)?];
+        Ok(Gemm { op, sizes: [m, n, k], ldc: sizes::int("ldc", ldc)? })
     }
 
     /// The product of the first `m` and `n` rows and columns alone.

@@ -9,7 +9,7 @@ use super::library::Library;
 use super::room::room;
 use super::routines::{Int, Kind, Routines};
 use super::scalar::{Lapack, all_finite};
-use super::sizes::{ASK, Sizes, answered, leading, len, remembered};
+use super::sizes::{self, ASK, answered, leading, len, remembered};
 use super::workspace::{Lengths, Workspace};
 
 /// `a p = q r`, in place, for `a` of `m x n`: `r` in the upper triangle, with a diagonal that falls in size, the reflectors
@@ -47,9 +47,8 @@ impl<T: Lapack> Geqp3<T> {
     ///
     /// As `new`.
     pub fn on(library: &'static Library, m: usize, n: usize) -> Result<Self, Error> {
-        let sizes = Sizes("geqp3");
-        let mut this = Geqp3 { routines: library.routines(), m: sizes.int("m", m)?, n: sizes.int("n", n)?, lwork: 0 };
-        sizes.product("its workspace, 3 * n + 1", 3 * n as u128 + 1)?;
+        let mut this = Geqp3 { routines: library.routines(), m: sizes::int("m", m)?, n: sizes::int("n", n)?, lwork: 0 };
+        sizes::product("its workspace, 3 * n + 1", 3 * n as u128 + 1)?;
         if m > 0 && n > 0 {
             this.lwork = this.ask();
         }

@@ -9,7 +9,7 @@ use super::library::Library;
 use super::reflectors::{Block, ONE_BY_ONE, blocks, work};
 use super::routines::{Int, Routines};
 use super::scalar::Lapack;
-use super::sizes::{ASK, Sizes, answered, leading, len, remembered};
+use super::sizes::{self, ASK, answered, leading, len, remembered};
 use super::workspace::{Lengths, Workspace};
 
 /// `a = q r`, in place, for `a` of `m x n`: `r` in the upper triangle, the reflectors whose product is `q` below it, and
@@ -45,14 +45,13 @@ impl<T: Lapack> Geqrf<T> {
     ///
     /// As `new`.
     pub fn on(library: &'static Library, m: usize, n: usize) -> Result<Self, Error> {
-        let sizes = Sizes("geqrf");
         let routines: &'static Routines<T> = library.routines();
-        let (m, n) = (sizes.int("m", m)?, sizes.int("n", n)?);
+        let (m, n) = (sizes::int("m", m)?, sizes::int("n", n)?);
         if m == 0 || n == 0 {
             return Ok(Geqrf { routines, m, n, lwork: 0, in_blocks: false });
         }
         if library.is_own() && len(m.min(n)) > ONE_BY_ONE {
-            let lwork = sizes.int("the length of work", work(len(n)))?;
+            let lwork = sizes::int("the length of work", work(len(n)))?;
             return Ok(Geqrf { routines, m, n, lwork, in_blocks: true });
         }
         let lwork = remembered((routines.geqrf as usize, 0, [m, n, 0]), || {

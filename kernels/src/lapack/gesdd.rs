@@ -7,7 +7,7 @@ use super::gesvd::{Gesvd, NOT_FINITE, SvdResults, SvdShape};
 use super::library::Library;
 use super::routines::{Int, Kind, Routines};
 use super::scalar::{Lapack, all_finite};
-use super::sizes::{ASK, Sizes, answered, leading, len, remembered};
+use super::sizes::{self, ASK, answered, leading, len, remembered};
 use super::workspace::{Lengths, Workspace};
 
 /// `a = u diag(s) vt`, for `a` of `m x n`.
@@ -42,8 +42,7 @@ impl<T: Lapack> Gesdd<T> {
     ///
     /// As `new`.
     pub fn on(library: &'static Library, job: SvdJob, m: usize, n: usize) -> Result<Self, Error> {
-        let sizes = Sizes("gesdd");
-        let shape = SvdShape::new(sizes, job, m, n)?;
+        let shape = SvdShape::new(job, m, n)?;
         let (k, long) = shape.wide();
         if job != SvdJob::None {
             sizes
@@ -51,13 +50,13 @@ impl<T: Lapack> Gesdd<T> {
         }
         if T::COMPLEX && job != SvdJob::None {
             let real = (5 * k * k + 5 * k).max(2 * long * k + 2 * k * k + k);
-            sizes.product(
+            sizes::product(
                 "its real workspace, the larger of 5 * k * (k + 1) and k * (2 * max(m, n) + 2 * k + 1)",
                 real,
             )?;
         }
         // What LAPACK adds up for blocks of 64.
-        sizes.product("its workspace, 131 * k + max(m, n) with k = min(m, n)", 131 * k + long)?;
+        sizes::product("its workspace, 131 * k + max(m, n) with k = min(m, n)", 131 * k + long)?;
         let mut this = Gesdd { routines: library.routines(), shape, lwork: 0 };
         if shape.k() > 0 {
             this.lwork = this.ask();

@@ -7,7 +7,7 @@ use super::library::Library;
 use super::room::{BEYOND, room, with_room};
 use super::routines::{Int, Kind, Routines};
 use super::scalar::{Lapack, all_finite, fill_identity};
-use super::sizes::{ASK, Sizes, answered, leading, len, remembered};
+use super::sizes::{self, ASK, answered, leading, len, remembered};
 use super::workspace::{Lengths, Workspace};
 
 /// info of a matrix that is not finite: argument `a` of `gesdd` in LAPACK's count, as LAPACK itself says it of NaN.
@@ -34,9 +34,9 @@ pub(super) struct SvdShape {
 
 impl SvdShape {
     /// Checks `m * n`, which LAPACK compares with the workspace in its own integers.
-    pub(super) fn new(sizes: Sizes, job: SvdJob, m: usize, n: usize) -> Result<Self, Error> {
-        let shape = SvdShape { job, m: sizes.int("m", m)?, n: sizes.int("n", n)? };
-        sizes.product("m * n", m as u128 * n as u128)?;
+    pub(super) fn new(job: SvdJob, m: usize, n: usize) -> Result<Self, Error> {
+        let shape = SvdShape { job, m: sizes::int("m", m)?, n: sizes::int("n", n)? };
+        sizes::product("m * n", m as u128 * n as u128)?;
         Ok(shape)
     }
 
@@ -165,11 +165,10 @@ impl<T: Lapack> Gesvd<T> {
     ///
     /// As `new`.
     pub fn on(library: &'static Library, job: SvdJob, m: usize, n: usize) -> Result<Self, Error> {
-        let sizes = Sizes("gesvd");
-        let shape = SvdShape::new(sizes, job, m, n)?;
+        let shape = SvdShape::new(job, m, n)?;
         let (k, long) = shape.wide();
         // What LAPACK adds up for blocks of 64, whether or not it then takes that much.
-        sizes.product("its workspace, k * k + 131 * k + max(m, n) with k = min(m, n)", k * k + 131 * k + long)?;
+        sizes::product("its workspace, k * k + 131 * k + max(m, n) with k = min(m, n)", k * k + 131 * k + long)?;
         let mut this = Gesvd { routines: library.routines(), shape, lwork: 0 };
         if shape.k() > 0 {
             this.lwork = this.ask();

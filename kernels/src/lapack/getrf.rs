@@ -5,7 +5,7 @@ use oxidax::{Error, Scratch};
 use super::library::Library;
 use super::routines::{Int, Routines};
 use super::scalar::{Lapack, all_finite};
-use super::sizes::{Sizes, leading, len};
+use super::sizes::{self, leading, len};
 use super::workspace::Lengths;
 
 /// The bytes of a cache line, on which vector code does not begin with single elements.
@@ -40,8 +40,7 @@ impl<T: Lapack> Getrf<T> {
     ///
     /// As `new`.
     pub fn on(library: &'static Library, m: usize, n: usize) -> Result<Self, Error> {
-        let sizes = Sizes("getrf");
-        Ok(Getrf { routines: library.routines(), m: sizes.int("m", m)?, n: sizes.int("n", n)? })
+        Ok(Getrf { routines: library.routines(), m: sizes::int("m", m)?, n: sizes::int("n", n)? })
     }
 
     /// None.

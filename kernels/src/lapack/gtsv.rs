@@ -5,7 +5,7 @@ use oxidax::Error;
 use super::library::Library;
 use super::routines::{Int, Routines};
 use super::scalar::Lapack;
-use super::sizes::{Sizes, leading, len};
+use super::sizes::{self, leading, len};
 use super::workspace::Lengths;
 
 /// `a x = b`, in place of `b`, of `n x k`, for a tridiagonal `a` of `n x n`. Input that is not finite propagates. Without
@@ -33,8 +33,7 @@ impl<T: Lapack> Gtsv<T> {
     ///
     /// As `new`.
     pub fn on(library: &'static Library, n: usize, k: usize) -> Result<Self, Error> {
-        let sizes = Sizes("gtsv");
-        Ok(Gtsv { routines: library.routines(), n: sizes.int("n", n)?, k: sizes.int("k", k)? })
+        Ok(Gtsv { routines: library.routines(), n: sizes::int("n", n)?, k: sizes::int("k", k)? })
     }
 
     /// None.

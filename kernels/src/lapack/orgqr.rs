@@ -9,7 +9,7 @@ use super::library::Library;
 use super::reflectors::{Block, ONE_BY_ONE, blocks, work};
 use super::routines::{Int, Routines};
 use super::scalar::Lapack;
-use super::sizes::{ASK, Sizes, answered, leading, len, remembered};
+use super::sizes::{self, ASK, answered, leading, len, remembered};
 use super::workspace::{Lengths, Workspace};
 
 /// The first `n` columns of the product of `k` reflectors of length `m`, in place of the reflectors; `k <= n <= m`.
@@ -46,16 +46,15 @@ impl<T: Lapack> Orgqr<T> {
     ///
     /// As `new`.
     pub fn on(library: &'static Library, m: usize, n: usize, k: usize) -> Result<Self, Error> {
-        let sizes = Sizes(if T::COMPLEX { "ungqr" } else { "orgqr" });
         let routines: &'static Routines<T> = library.routines();
-        sizes.require(n <= m, format_args!("{n} columns of length {m} cannot be orthonormal"))?;
-        sizes.require(k <= n, format_args!("{k} reflectors are more than the {n} columns"))?;
-        let (m, n, k) = (sizes.int("m", m)?, sizes.int("n", n)?, sizes.int("k", k)?);
+        sizes::require(n <= m, format_args!("{n} columns of length {m} cannot be orthonormal"))?;
+        sizes::require(k <= n, format_args!("{k} reflectors are more than the {n} columns"))?;
+        let (m, n, k) = (sizes::int("m", m)?, sizes::int("n", n)?, sizes::int("k", k)?);
         if n == 0 {
             return Ok(Orgqr { routines, m, n, k, lwork: 0, in_blocks: false });
         }
         if library.is_own() && len(k) > ONE_BY_ONE {
-            let lwork = sizes.int("the length of work", work(len(n)))?;
+            let lwork = sizes::int("the length of work", work(len(n)))?;
             return Ok(Orgqr { routines, m, n, k, lwork, in_blocks: true });
         }
         let lwork = remembered((routines.orgqr as usize, 0, [m, n, k]), || {

@@ -9,7 +9,7 @@ use super::library::Library;
 use super::room::{in_room, room, with_room};
 use super::routines::{Int, Routines};
 use super::scalar::Lapack;
-use super::sizes::{ASK, Sizes, answered, leading, len, remembered};
+use super::sizes::{self, ASK, answered, leading, len, remembered};
 use super::workspace::{Lengths, Workspace};
 
 /// `q c`, `q^H c`, `c q` or `c q^H`, in place of `c`, of `m x n`.
@@ -54,7 +54,6 @@ impl<T: Lapack> Ormqr<T> {
         [m, n]: [usize; 2],
         k: usize,
     ) -> Result<Self, Error> {
-        let sizes = Sizes(if T::COMPLEX { "unmqr" } else { "ormqr" });
         let routines: &'static Routines<T> = library.routines();
         let transpose = match (adjoint, T::COMPLEX) {
             (false, _) => Transpose::No,
@@ -62,8 +61,8 @@ impl<T: Lapack> Ormqr<T> {
             (true, true) => Transpose::Adjoint,
         };
         let order = if side == Side::Left { m } else { n };
-        sizes.require(k <= order, format_args!("{k} reflectors are more than the {order} rows of q"))?;
-        let (m, n, k) = (sizes.int("m", m)?, sizes.int("n", n)?, sizes.int("k", k)?);
+        sizes::require(k <= order, format_args!("{k} reflectors are more than the {order} rows of q"))?;
+        let (m, n, k) = (sizes::int("m", m)?, sizes::int("n", n)?, sizes::int("k", k)?);
         let mut this = Ormqr { routines, side, transpose, m, n, k, lwork: 0 };
         if this.is_empty() {
             return Ok(this);

@@ -7,7 +7,7 @@ use super::flags::{Letter, Uplo};
 use super::library::Library;
 use super::routines::{Int, Routines};
 use super::scalar::Lapack;
-use super::sizes::{Sizes, leading, len};
+use super::sizes::{self, leading, len};
 use super::workspace::Lengths;
 
 /// `a = l l^H` or `a = u^H u`, in place, for `a` of `n x n`.
@@ -42,7 +42,7 @@ impl<T: Lapack> Potrf<T> {
     ///
     /// As `new`.
     pub fn on(library: &'static Library, uplo: Uplo, n: usize) -> Result<Self, Error> {
-        Ok(Potrf { routines: library.routines(), uplo, n: Sizes("potrf").int("n", n)? })
+        Ok(Potrf { routines: library.routines(), uplo, n: sizes::int("n", n)? })
     }
 
     /// None.

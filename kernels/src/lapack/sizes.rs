@@ -10,31 +10,22 @@ use oxidax::Error;
 use super::routines::Int;
 use super::scalar::Lapack;
 
-/// The checks of one routine.
-#[derive(Clone, Copy)]
-pub(super) struct Sizes(pub &'static str);
+/// A size as LAPACK's integer.
+pub(super) fn int(name: &str, value: usize) -> Result<Int, Error> {
+    product(name, value as u128)
+}
 
-impl Sizes {
-    /// A size as LAPACK's integer.
-    pub(super) fn int(self, name: &str, value: usize) -> Result<Int, Error> {
-        self.product(name, value as u128)
-    }
+/// A size that LAPACK computes in its own integers.
+pub(super) fn product(name: &str, value: u128) -> Result<Int, Error> {
+    Int::try_from(value).map_err(|_| {
+        let most = Int::MAX;
+        Error::invalid_argument(format!("{name} = {value} is more than LAPACK's 32-bit integers can count ({most})"))
+    })
+}
 
-    /// A size that LAPACK computes in its own integers.
-    pub(super) fn product(self, name: &str, value: u128) -> Result<Int, Error> {
-        Int::try_from(value).map_err(|_| {
-            Error::invalid_argument(format!(
-                "{}: {name} = {value} is more than LAPACK's 32-bit integers can count ({})",
-                self.0,
-                Int::MAX
-            ))
-        })
-    }
-
-    /// Refuses `what` unless `holds`.
-    pub(super) fn require(self, holds: bool, what: std::fmt::Arguments<'_>) -> Result<(), Error> {
-        if holds { Ok(()) } else { Err(Error::invalid_argument(format!("{}: {what}", self.0))) }
-    }
+/// Refuses `what` unless `holds`.
+pub(super) fn require(holds: bool, what: std::fmt::Arguments<'_>) -> Result<(), Error> {
+    if holds { Ok(()) } else { Err(Error::invalid_argument(what.to_string())) }
 }
 
 /// The `lwork` by which LAPACK is asked for the workspace length, which it puts into the first element of `work`.

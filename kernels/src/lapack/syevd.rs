@@ -7,7 +7,7 @@ use super::library::Library;
 use super::room::{room, with_room};
 use super::routines::{Int, Kind, Routines};
 use super::scalar::{Lapack, triangle_is_finite};
-use super::sizes::{ASK, Sizes, answered, leading, len, remembered};
+use super::sizes::{self, ASK, answered, leading, len, remembered};
 use super::workspace::{Lengths, Workspace};
 
 /// info of a matrix that is not finite: argument `a` in LAPACK's count.
@@ -47,14 +47,13 @@ impl<T: Lapack> Syevd<T> {
     ///
     /// As `new`.
     pub fn on(library: &'static Library, job: Vectors, uplo: Uplo, n: usize) -> Result<Self, Error> {
-        let sizes = Sizes(if T::COMPLEX { "heevd" } else { "syevd" });
-        let mut this = Syevd { routines: library.routines(), job, uplo, n: sizes.int("n", n)?, lwork: 0 };
+        let mut this = Syevd { routines: library.routines(), job, uplo, n: sizes::int("n", n)?, lwork: 0 };
         let n = n as u128;
         if job == Vectors::Compute {
-            sizes.product("its workspace, 2 * n * n + 38 * n + 4161", 2 * n * n + 38 * n + 4161)?;
+            sizes::product("its workspace, 2 * n * n + 38 * n + 4161", 2 * n * n + 38 * n + 4161)?;
         }
         // What LAPACK adds up for blocks of 64, and for the place of a matrix, whether or not it is there.
-        sizes.product("its workspace, n * n + 66 * n", n * n + 66 * n)?;
+        sizes::product("its workspace, n * n + 66 * n", n * n + 66 * n)?;
         if n > 0 {
             this.lwork = this.ask() + this.blocks();
         }

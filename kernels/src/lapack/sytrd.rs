@@ -10,7 +10,7 @@ use super::library::Library;
 use super::room::{room, with_room};
 use super::routines::{Int, Routines};
 use super::scalar::Lapack;
-use super::sizes::{ASK, Sizes, answered, leading, len, remembered};
+use super::sizes::{self, ASK, answered, leading, len, remembered};
 use super::workspace::{Lengths, Workspace};
 
 /// The columns of a block: LAPACK's own choice of 32 is slower below the sizes that SciPy serves.
@@ -50,11 +50,10 @@ impl<T: Lapack> Sytrd<T> {
     ///
     /// As `new`.
     pub fn on(library: &'static Library, uplo: Uplo, n: usize) -> Result<Self, Error> {
-        let sizes = Sizes(if T::COMPLEX { "hetrd" } else { "sytrd" });
         let routines: &'static Routines<T> = library.routines();
-        let size = sizes.int("n", n)?;
+        let size = sizes::int("n", n)?;
         // What LAPACK multiplies for blocks of 64.
-        sizes.product("its workspace, 64 * n", 64 * n as u128)?;
+        sizes::product("its workspace, 64 * n", 64 * n as u128)?;
         let n = size;
         if n == 0 || library.is_own() {
             return Ok(Sytrd { routines, uplo, n, lwork: BLOCK * n });

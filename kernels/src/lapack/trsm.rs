@@ -6,7 +6,7 @@ use super::flags::{Diag, Letter, Side, Transpose, Uplo};
 use super::library::Library;
 use super::routines::{Int, Routines};
 use super::scalar::Lapack;
-use super::sizes::{Sizes, leading, len};
+use super::sizes::{self, leading, len};
 use super::workspace::Lengths;
 
 /// What is read of a triangular matrix, and where it stands.
@@ -62,8 +62,7 @@ impl<T: Lapack> Trsm<T> {
     ///
     /// As `new`.
     pub fn on(library: &'static Library, triangle: Triangle, m: usize, n: usize) -> Result<Self, Error> {
-        let sizes = Sizes("trsm");
-        Ok(Trsm { routines: library.routines(), triangle, m: sizes.int("m", m)?, n: sizes.int("n", n)? })
+        Ok(Trsm { routines: library.routines(), triangle, m: sizes::int("m", m)?, n: sizes::int("n", n)? })
     }
 
     /// None.

@@ -6,7 +6,7 @@ use super::flags::{Letter, Transpose, Uplo};
 use super::library::Library;
 use super::routines::{Int, Routines};
 use super::scalar::Lapack;
-use super::sizes::{Sizes, leading, len};
+use super::sizes::{self, leading, len};
 use super::workspace::Lengths;
 
 /// `op(a) x = b`, in place of `b`, for `a` and `b` of `n x n`.
@@ -42,7 +42,7 @@ impl<T: Lapack> Trtrs<T> {
     ///
     /// As `new`.
     pub fn on(library: &'static Library, uplo: Uplo, transpose: Transpose, n: usize) -> Result<Self, Error> {
-        Ok(Trtrs { routines: library.routines(), uplo, transpose, n: Sizes("trtrs").int("n", n)? })
+        Ok(Trtrs { routines: library.routines(), uplo, transpose, n: sizes::int("n", n)? })
     }
 
     /// None.
