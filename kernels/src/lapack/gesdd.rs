@@ -45,8 +45,10 @@ impl<T: Lapack> Gesdd<T> {
         let shape = SvdShape::new(job, m, n)?;
         let (k, long) = shape.wide();
         if job != SvdJob::None {
-            sizes
-                .product("its workspace, 4 * k * k + 7 * k + max(m, n) with k = min(m, n)", 4 * k * k + 7 * k + long)?;
+            sizes::product(
+                "its workspace, 4 * k * k + 7 * k + max(m, n) with k = min(m, n)",
+                4 * k * k + 7 * k + long,
+            )?;
         }
         if T::COMPLEX && job != SvdJob::None {
             let real = (5 * k * k + 5 * k).max(2 * long * k + 2 * k * k + k);
