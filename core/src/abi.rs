@@ -1,9 +1,10 @@
-//! The only reader of [`sys`](crate::sys) pointers: a call frame as safe, bounds-checked accessors.
+//! The only reader of a call frame's pointers: the frame as safe, bounds-checked accessors.
 //!
 //! Everything here rests on UNSAFE.md, clause F: what XLA hands over is a frame as `c_api.h` describes it, alive for the
 //! length of the call. Sizes, counts and types inside it are checked before use.
 
 use std::ffi::{CString, c_void};
+use std::fmt;
 use std::marker::PhantomData;
 use std::ptr::{self, NonNull};
 use std::slice;
@@ -26,6 +27,15 @@ pub(crate) enum List {
     Rets,
 }
 
+impl fmt::Display for List {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            List::Args => "argument",
+            List::Rets => "result",
+        })
+    }
+}
+
 impl<'f> Frame<'f> {
     /// # Safety
     ///
@@ -34,7 +44,7 @@ impl<'f> Frame<'f> {
     pub(crate) unsafe fn new(frame: *mut XLA_FFI_CallFrame) -> Self {
         // The results' memory is uninitialised as far as anyone can tell, and is about to be written through `&mut [T]`.
         // For the compiler it comes from foreign code; this keeps that true should it ever see both sides.
-        #[cfg(all(target_arch = "x86_64", not(miri)))]
+        #[cfg(all(any(target_arch = "x86_64", target_arch = "aarch64"), not(miri)))]
         // SAFETY: F1: no instruction.
         unsafe {
             std::arch::asm!("/* {0} */", in(reg) frame, options(nostack, preserves_flags))
@@ -389,7 +399,7 @@ impl<'f> AttrValue<'f> {
         // SAFETY: F4: a span of the frame.
         let bytes = unsafe { bytes(span) };
         if is_short_ascii(bytes) {
-            // SAFETY: ASCII is UTF-8.
+            // SAFETY: D3: ASCII is UTF-8.
             return Some(unsafe { str::from_utf8_unchecked(bytes) });
         }
         str::from_utf8(bytes).ok()

@@ -198,9 +198,9 @@ impl<'f, E: AttrEnum> Param<'f> for E {
     }
 }
 
-/// The type of an attribute that stands in a shape expression.
+/// The type of an attribute or a constant that stands in a shape expression.
 #[diagnostic::on_unimplemented(
-    message = "an attribute of type `{Self}` cannot stand in a shape",
+    message = "an attribute or a constant of type `{Self}` cannot stand in a shape",
     label = "used in a `#[shape(..)]` or `require(..)`",
     note = "shapes are made of integers, booleans and enums with `#[derive(FfiAttr)]`"
 )]
@@ -221,7 +221,7 @@ macro_rules! shape_attributes {
     )* };
 }
 
-shape_attributes! { i8 i16 i32 i64 u8 u16 u32 u64 bool }
+shape_attributes! { i8 i16 i32 i64 u8 u16 u32 u64 usize bool }
 
 #[diagnostic::do_not_recommend]
 impl<E: AttrEnum> ShapeAttr for E {

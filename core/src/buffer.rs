@@ -537,10 +537,7 @@ impl<'f, P: Platform, B: BufferParam<'f, P>> BufferParam<'f, P> for ColMajor<B> 
 #[diagnostic::do_not_recommend]
 impl<'f, P: Platform, B: BufferParam<'f, P>> BufferParam<'f, P> for Trailing<B> {
     type Base = B::Base;
-    const RANK: Option<usize> = {
-        assert!(B::RANK.is_none(), "`Trailing` is for a buffer of any rank: use `Shaped<..>` in it");
-        None
-    };
+    const RANK: Option<usize> = B::RANK;
     const INOUT: bool = B::INOUT;
     const COL_MAJOR: bool = B::COL_MAJOR;
     const TRAILING: bool = true;

@@ -6,7 +6,7 @@ use std::ptr;
 
 use serde_json::Value as Json;
 
-use crate::abi::{Frame, List};
+use crate::abi::Frame;
 use crate::debug;
 use crate::decode::{Decoder, Fast};
 use crate::error::{Error, ErrorCode};
@@ -333,12 +333,4 @@ fn panicked(frame: Frame<'_>, info: &OpInfo, panic: Panic) -> Returned {
     let returned = frame.error(ErrorCode::Internal, &format!("{}: panicked: {}", info.name, panic.text()));
     panic.end();
     returned
-}
-
-/// Used where a position is a result's or an operand's.
-pub(crate) fn place(list: List) -> &'static str {
-    match list {
-        List::Args => "argument",
-        List::Rets => "result",
-    }
 }

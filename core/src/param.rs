@@ -29,7 +29,7 @@ pub enum Role {
 /// How an attribute travels.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum AttrType {
-    /// A number or boolean; `carried` says whether XLA carries it as a scalar, else it is an array of one on the wire.
+    /// A number or boolean.
     Scalar {
         /// The declared dtype.
         dtype: DType,

@@ -23,8 +23,6 @@ pub struct Spec {
     /// The name in Python; of an attribute, the one XLA carries.
     pub(crate) name: &'static str,
     pub(crate) role: Role,
-    /// Whether it allocates on the device.
-    pub(crate) allocates: bool,
     pub(crate) kind: Kind,
 }
 
@@ -33,8 +31,6 @@ pub(crate) enum Kind {
     Buffer {
         dtype: crate::dtype::DType,
         align: usize,
-        /// The number of dims, if the parameter's type fixes it.
-        rank: Option<usize>,
         /// For each axis the dim it names bare, or -1 for an expression.
         axes: &'static [i16],
         col_major: bool,
@@ -65,7 +61,11 @@ impl Spec {
 
 /// A `#[shape(..)]` parameter.
 #[track_caller]
-pub const fn buffer<'f, P: Platform, B: BufferParam<'f, P>>(name: &'static str, axes: &'static [i16]) -> Spec {
+pub const fn buffer<'f, P: Platform, B: BufferParam<'f, P>>(
+    name: &'static str,
+    axes: &'static [i16],
+    info: &OpInfo,
+) -> Spec {
     let rank = match (B::RANK, <B::Base as Base<'f, P>>::RANK) {
         (Some(rank), Some(needed)) => {
             assert!(rank == needed, "this type's `RANK` is not that of the buffer which it is made of");
@@ -74,8 +74,17 @@ pub const fn buffer<'f, P: Platform, B: BufferParam<'f, P>>(name: &'static str, 
         (rank, None) | (None, rank) => rank,
     };
     if let Some(rank) = rank {
+        assert!(!B::TRAILING, "`Trailing` is for a buffer of any rank: use `Shaped<..>` in it");
         assert!(rank == axes.len(), "the number of dims in `#[shape(..)]` is not the rank of this type");
+        assert!(
+            !matches!(info.batch, Batch::Whole),
+            "with `batch = whole` a buffer has any number of leading axes: a type of fixed rank cannot hold it; use `Shaped<..>`"
+        );
     }
+    assert!(
+        !B::TRAILING || (info.drop_in && matches!(info.batch, Batch::None)),
+        "`Trailing` is for a target of another library's, `target = {{ .. }}`, with `batch = none`"
+    );
     let writes = <B::Base as Base<'f, P>>::WRITES;
     assert!(writes || !B::INOUT, "`InOut` wraps a result: `InOut<&mut [T]>`");
     if B::COL_MAJOR {
@@ -90,20 +99,21 @@ pub const fn buffer<'f, P: Platform, B: BufferParam<'f, P>>(name: &'static str, 
     };
     let dtype = <<B::Base as Base<'f, P>>::Elem as crate::dtype::Element>::DTYPE;
     let align = align_of::<<B::Base as Base<'f, P>>::Elem>();
-    let kind = Kind::Buffer { dtype, align, rank, axes, col_major: B::COL_MAJOR, trailing: B::TRAILING };
-    Spec { name, role, allocates: false, kind }
+    let kind = Kind::Buffer { dtype, align, axes, col_major: B::COL_MAJOR, trailing: B::TRAILING };
+    Spec { name, role, kind }
 }
 
 /// An unmarked parameter: an attribute or a context.
 #[track_caller]
-pub const fn param<'f, P: Param<'f>>(name: &'static str) -> Spec {
+pub const fn param<'f, P: Param<'f>>(name: &'static str, info: &OpInfo) -> Spec {
+    check_graph(P::ALLOCATES, info);
     assert!(
         !matches!(P::TYPE, AttrType::Array { .. }),
         "a buffer or an array attribute? Mark a buffer with its dims, `#[shape(n)]`, and an attribute `#[attr]`"
     );
     match P::ROLE {
         Role::Attribute => attr::<P>(name, None),
-        role => Spec { name, role, allocates: P::ALLOCATES, kind: Kind::Context { accepts: accepts::<P> } },
+        role => Spec { name, role, kind: Kind::Context { accepts: accepts::<P> } },
     }
 }
 
@@ -113,7 +123,7 @@ pub const fn attr<'f, P: Param<'f>>(name: &'static str, default: Option<fn() -> 
     assert!(matches!(P::ROLE, Role::Attribute), "this is no attribute, the runtime supplies it: remove `#[attr]`");
     let optional = default.is_some() || P::OPTIONAL;
     let kind = Kind::Attribute { ty: P::TYPE, optional, default, accepts: accepts::<P> };
-    Spec { name, role: P::ROLE, allocates: false, kind }
+    Spec { name, role: P::ROLE, kind }
 }
 
 /// Whether the parameter's type takes what came.
@@ -123,12 +133,22 @@ fn accepts<P: Decode>(source: &Source<'_>) -> bool {
 
 /// A `#[dim]` parameter.
 pub const fn dim<N: FromDim>(name: &'static str) -> Spec {
-    Spec { name, role: Role::Dim, allocates: false, kind: Kind::Inner }
+    Spec { name, role: Role::Dim, kind: Kind::Inner }
 }
 
 /// A `#[scratch(..)]` parameter.
-pub const fn scratch<'f, P: Platform, B: ScratchParam<'f, P>>(name: &'static str) -> Spec {
-    Spec { name, role: Role::Scratch, allocates: <B::Source as Decode>::ALLOCATES, kind: Kind::Inner }
+#[track_caller]
+pub const fn scratch<'f, P: Platform, B: ScratchParam<'f, P>>(name: &'static str, info: &OpInfo) -> Spec {
+    check_graph(<B::Source as Decode>::ALLOCATES, info);
+    Spec { name, role: Role::Scratch, kind: Kind::Inner }
+}
+
+#[track_caller]
+const fn check_graph(allocates: bool, info: &OpInfo) {
+    assert!(
+        !(allocates && info.command_buffer),
+        "a CUDA graph would use this scratch memory again after the call: say `command_buffer = false`, or make it a result"
+    );
 }
 
 /// Where the parameters of a handler stand in a call frame.
@@ -167,10 +187,6 @@ pub const fn plan(specs: &[Spec], info: &OpInfo) -> Plan {
     };
     let mut i = 0;
     while i < specs.len() {
-        assert!(
-            !(specs[i].allocates && info.command_buffer),
-            "a CUDA graph would use this scratch memory again after the call: say `command_buffer = false`, or make it a result"
-        );
         match specs[i].role {
             Role::Argument => plan.slots[i] = take(&mut plan.counts[0]),
             Role::Result => plan.slots[i] = take(&mut plan.counts[1]),
@@ -184,16 +200,8 @@ pub const fn plan(specs: &[Spec], info: &OpInfo) -> Plan {
             }
             Role::Context | Role::Dim | Role::Scratch => {}
         }
-        if let Kind::Buffer { rank, axes, trailing, .. } = specs[i].kind {
+        if let Kind::Buffer { axes, .. } = specs[i].kind {
             plan.cores[i] = axes.len() as u16;
-            assert!(
-                !trailing || (info.drop_in && matches!(info.batch, Batch::None)),
-                "`Trailing` is for a target of another library's, `target = {{ .. }}`, with `batch = none`"
-            );
-            assert!(
-                rank.is_none() || !matches!(info.batch, Batch::Whole),
-                "with `batch = whole` a buffer has any number of leading axes: a type of fixed rank cannot hold it; use `Shaped<..>`"
-            );
         }
         i += 1;
     }

@@ -13,7 +13,7 @@ use crate::buffer::Buf;
 use crate::decode::{Part, Slow};
 use crate::dtype::DType;
 use crate::error::Error;
-use crate::handler::{Batch, Returned, fail, place};
+use crate::handler::{Batch, Returned, fail};
 use crate::param::{AttrType, EnumRepr, Role, Source};
 use crate::plan::{Instance, Kind, MAX_DIMS, MAX_PARAMS, Spec};
 use crate::shape::{POISON, SizeVisitor, Sizes, Text};
@@ -95,7 +95,7 @@ struct Head {
 
 impl fmt::Display for Head {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {} {:?}", place(self.list), self.slot, self.name)
+        write!(f, "{} {} {:?}", self.list, self.slot, self.name)
     }
 }
 
@@ -365,7 +365,7 @@ impl<'f> Call<'f> {
             let buffer = &mut self.buffers[k];
             let (leading, core) = buffer.dims.split_at(self.origin[k].1);
             buffer.dims = core;
-            buffer.len = core.iter().product::<i64>() as usize;
+            buffer.len = core.iter().rev().product::<i64>() as usize;
             let bytes = buffer.bytes();
             self.axes.set_strides(k, leading, bytes);
         }
@@ -404,8 +404,7 @@ impl<'f> Call<'f> {
                     _ => (List::Args, self.instance.plan.slots[i]),
                 };
                 self.problems.push(format!(
-                    "{} {slot} {:?}: its batch axes {} do not fit the batch {}",
-                    place(list),
+                    "{list} {slot} {:?}: its batch axes {} do not fit the batch {}",
                     spec.name,
                     tuple(own),
                     tuple(batch)

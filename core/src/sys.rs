@@ -1,6 +1,6 @@
 //! A `repr(C)` mirror of `xla/ffi/api/c_api.h`: C names, C order, no methods.
 //!
-//! Only [`abi`](crate::abi) reads through these pointers. Structs whose layout differs between versions of the runtime
+//! Only [`abi`](crate::abi) reads through the pointers of a call frame. Structs whose layout differs between versions of the runtime
 //! say so; the `c_layout` example prints this mirror, and a script compares it with the real headers.
 #![allow(
     non_camel_case_types,

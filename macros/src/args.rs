@@ -1,10 +1,8 @@
 //! The arguments of `#[ffi_handler(..)]`: tokens to [`Args`], what the user wrote.
 //! Each argument is read on its own, so that one malformed argument does not hide the others.
 
-use std::mem;
-
 use proc_macro2::{Ident, TokenStream, TokenTree};
-use quote::ToTokens;
+use quote::{ToTokens, quote};
 use syn::{
     LitBool, LitStr, Path, Result, Token, Type, braced, bracketed,
     ext::IdentExt,
@@ -221,28 +219,38 @@ impl Args {
     }
 }
 
-/// The arguments between the commas of the outermost level; those of generic arguments (`f::<A, B>`, `<A as B<C, D>>::f`)
-/// are not of it.
+/// The arguments between the commas of the outermost level. A comma inside an expression is not of it: `f::<A, B>(n)`.
 fn split_at_commas(tokens: TokenStream) -> Vec<TokenStream> {
-    let (mut arguments, mut argument) = (Vec::new(), TokenStream::new());
-    let (mut depth, mut before) = (0usize, ' ');
-    for token in tokens {
-        let char = if let TokenTree::Punct(punct) = &token { punct.as_char() } else { ' ' };
-        match char {
-            ',' if depth == 0 => arguments.push(mem::take(&mut argument)),
-            _ => argument.extend([token]),
+    let split = |input: ParseStream| {
+        let mut arguments = Vec::new();
+        while !input.is_empty() {
+            let argument = argument(input)?;
+            if !argument.is_empty() {
+                arguments.push(argument);
+            }
+            input.parse::<Option<Token![,]>>()?;
         }
-        match char {
-            // Elsewhere it compares or shifts.
-            '<' if depth > 0 || matches!(before, ':' | '=') => depth += 1,
-            '>' if before != '-' => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-        before = char;
+        Ok(arguments)
+    };
+    split.parse2(tokens).unwrap_or_else(|error| unreachable!("tokens and commas are all there is: {error}"))
+}
+
+/// The tokens up to the next comma.
+fn argument(input: ParseStream) -> Result<TokenStream> {
+    let assignment = |input: ParseStream| -> Result<TokenStream> {
+        let (key, equals): (_, Token![=]) = (input.call(Ident::parse_any)?, input.parse()?);
+        let value: syn::Expr = input.parse()?;
+        Ok(quote!(#key #equals #value))
+    };
+    let ahead = input.fork();
+    if assignment(&ahead).is_ok() && (ahead.is_empty() || ahead.peek(Token![,])) {
+        return assignment(input);
     }
-    arguments.push(argument);
-    arguments.retain(|argument| !argument.is_empty());
-    arguments
+    let mut argument = TokenStream::new();
+    while !input.is_empty() && !input.peek(Token![,]) {
+        argument.extend([input.parse::<TokenTree>()?]);
+    }
+    Ok(argument)
 }
 
 fn after_eq<T: Parse>(value: TokenStream) -> Result<T> {
@@ -317,10 +325,13 @@ fn vjp(key: &Ident, value: TokenStream, errors: &mut Errors) -> Result<Option<Vj
         let slot = match name.to_string().as_str() {
             "fwd" => &mut fwd,
             "bwd" => &mut bwd,
-            _ => return Err(syn::Error::new_spanned(name, "unknown rule")),
+            _ => {
+                errors.push(Rule::ArgumentForm, name, "the rules of `vjp` are `fwd` and `bwd`");
+                continue;
+            }
         };
         if slot.replace(path).is_some() {
-            return Err(syn::Error::new_spanned(name, "rule given twice"));
+            errors.push(Rule::ArgumentTwice, &name, format!("`{name}` is given twice: keep one"));
         }
     }
     let Some(bwd) = bwd else {
@@ -367,6 +378,10 @@ mod tests {
         assert_eq!(split("threads = f::<fn() -> A, B>(n), jvp = g"), ["threads=f::<fn()->A,B>(n)", "jvp=g"]);
         assert_eq!(split("threads = a < b, jvp = g"), ["threads=a<b", "jvp=g"]);
         assert_eq!(split("threads = a >> 1, jvp = g"), ["threads=a>>1", "jvp=g"]);
+        assert_eq!(split("threads = 2 * <A as B<C, D>>::N, jvp = g"), ["threads=2*<AasB<C,D>>::N", "jvp=g"]);
+        // Each mistake is reported where it is: the next argument is not part of it.
+        assert_eq!(split("threads = f::<A, jvp = g"), ["threads=f::<A", "jvp=g"]);
+        assert_eq!(split("target = { _: \"a\" }, batch = , jvp g"), ["target={_:\"a\"}", "batch=", "jvpg"]);
         assert_eq!(split(",,"), [""; 0]);
     }
 }

@@ -5,12 +5,12 @@ use std::collections::HashSet;
 
 use proc_macro2::{Ident, TokenStream, TokenTree};
 use quote::ToTokens;
-use syn::{GenericParam, Safety, Type};
+use syn::{GenericParam, Safety};
 
 use crate::{
     args::{Batch, Platform, Target},
     errors::Errors,
-    model::{Model, Role, Value, plain},
+    model::{Model, Role, Value, dtype_name, plain},
     parse::{Attr, Marker, Shape, Written},
     rules::Rule,
     shape::{Expr, Node, Op},
@@ -26,6 +26,7 @@ const CHECKS: &[Check] = &[
     not_unsafe,
     not_extern,
     not_variadic,
+    no_target_features,
     no_const_generics,
     no_impl_trait,
     some_buffer,
@@ -44,6 +45,7 @@ const CHECKS: &[Check] = &[
     integers_and_conditions,
     no_division_by_zero,
     names_differ,
+    dims_are_no_buffers,
     names_not_empty,
     every_dtype_has_a_target,
     threads_in_parallel_alone,
@@ -83,6 +85,14 @@ fn not_variadic(written: &Written, _: &Model, errors: &mut Errors) {
     if let Some(variadic) = &written.function.sig.variadic {
         let message = "a handler has a fixed list of parameters: name each one";
         errors.push(Rule::SignatureVariadic, variadic, message);
+    }
+}
+
+fn no_target_features(written: &Written, _: &Model, errors: &mut Errors) {
+    for attribute in written.function.attrs.iter().filter(|attribute| attribute.path().is_ident("target_feature")) {
+        let message = "XLA calls a handler on any processor: move this to a function that the handler calls where \
+                       `is_x86_feature_detected!` or its like says so";
+        errors.push(Rule::SignatureTargetFeature, attribute, message);
     }
 }
 
@@ -168,8 +178,7 @@ fn dtypes_differ(written: &Written, _: &Model, errors: &mut Errors) {
     for dtypes in &written.args.dtypes {
         let mut seen = HashSet::new();
         for ty in &dtypes.types {
-            let name = ty.to_token_stream().to_string();
-            if !seen.insert(name) {
+            if !seen.insert(dtype_name(ty)) {
                 errors.push(Rule::DtypeTwice, ty, "this dtype is in the list already: remove one");
             }
         }
@@ -377,12 +386,31 @@ fn names_differ(written: &Written, model: &Model, errors: &mut Errors) {
         // Where no name is given, the compiler itself refuses a second parameter of the name.
         let Some(name) = &attr.name else { continue };
         let wire = &model.params[index].name;
-        let other = model.params.iter().enumerate().any(|(other, param)| other != index && param.name == *wire);
+        let other = model.params.iter().enumerate().any(|(other, param)| {
+            // JAX does not see scratch memory.
+            other != index && param.name == *wire && !matches!(param.role, Role::Scratch(_))
+        });
         if other || model.dims.contains(wire) {
             let message = format!(
                 "JAX would see two things called `{wire}`, this attribute and another parameter or a dim: choose another name"
             );
             errors.push(Rule::NameTwice, name, message);
+        }
+    }
+}
+
+/// Where a shape is computed, nothing is known of what a buffer holds; and a dim that a call chooses is its argument.
+fn dims_are_no_buffers(_: &Written, model: &Model, errors: &mut Errors) {
+    let is_buffer =
+        |name: &String| model.params.iter().any(|param| matches!(param.role, Role::Buffer(_)) && param.name == *name);
+    for (dim, written) in dims_in_shapes(model) {
+        let name = &model.dims[dim];
+        if is_buffer(name) {
+            let message = format!(
+                "`{name}` is a buffer, whose elements no shape can depend on: make it an attribute, `{name}: i64`, or give \
+                 this dim another name"
+            );
+            errors.push(Rule::DimIsABuffer, written, message);
         }
     }
 }
@@ -406,22 +434,21 @@ fn every_dtype_has_a_target(written: &Written, model: &Model, errors: &mut Error
             "targets for each dtype need one type parameter: name one target for all, `target = { _: \"name\" }`";
         return errors.push(Rule::TargetPerDtype, &written.args.target, message);
     }
-    let text = |ty: &Type| ty.to_token_stream().to_string();
     let mut seen = HashSet::new();
     for (ty, _) in targets {
-        if !model.instances.iter().any(|instance| text(&instance[0]) == text(ty)) {
+        if !model.instances.iter().any(|instance| dtype_name(&instance[0]) == dtype_name(ty)) {
             errors.push(
                 Rule::TargetPerDtype,
                 ty,
                 "this dtype is not in `dtypes(..)`: add it there, or remove its target",
             );
-        } else if !seen.insert(text(ty)) {
+        } else if !seen.insert(dtype_name(ty)) {
             errors.push(Rule::TargetPerDtype, ty, "this dtype has a target already: remove one");
         }
     }
     for instance in &model.instances {
-        if !targets.iter().any(|(ty, _)| text(ty) == text(&instance[0])) {
-            let message = format!("`{}` has no target: add it to `target = {{ .. }}`", text(&instance[0]));
+        if !targets.iter().any(|(ty, _)| dtype_name(ty) == dtype_name(&instance[0])) {
+            let message = format!("`{}` has no target: add it to `target = {{ .. }}`", dtype_name(&instance[0]));
             errors.push(Rule::TargetPerDtype, &instance[0], message);
         }
     }

@@ -4,7 +4,8 @@
 use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::{ToTokens, quote_spanned};
 use syn::{
-    Attribute, Data, DeriveInput, Fields, LitStr, Meta, Path, Result, Token, Variant, ext::IdentExt, parse::ParseStream,
+    Attribute, Data, DeriveInput, Fields, LitStr, Meta, Path, Result, Token, Variant, ext::IdentExt, parenthesized,
+    parse::ParseStream, token::Paren,
 };
 
 use crate::{
@@ -77,6 +78,12 @@ fn repr(attributes: &[Attribute], errors: &mut Errors) -> Option<Ident> {
     for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("repr")) {
         // A malformed one is the compiler's to report.
         let _ = attribute.parse_nested_meta(|meta| {
+            if meta.input.peek(Paren) {
+                // `align(8)`
+                let list;
+                parenthesized!(list in meta.input);
+                list.parse::<TokenStream>()?;
+            }
             let Some(name) = meta.path.get_ident() else { return Ok(()) };
             if REPRS.contains(&name.to_string().as_str()) {
                 integer = Some(name.clone());
@@ -132,17 +139,27 @@ fn keys(attributes: &[Attribute], known: &[&str], errors: &mut Errors) -> Vec<(I
         };
         keys.extend(list);
     }
+    for (index, (key, _)) in keys.iter().enumerate() {
+        if keys[..index].iter().any(|(known, _)| known == key) {
+            errors.push(Rule::AttrKeyTwice, key, format!("`{key}` is given twice: keep one"));
+        }
+    }
     keys
 }
 
-/// `UpperHalf` as `upper_half`, which is how Python writes a value.
+/// `UpperHalf` as `upper_half`, which is how Python writes a value. `QR` is one word: `qr`.
 fn snake_case(name: &str) -> String {
     let mut snake = String::new();
-    for (index, letter) in name.char_indices() {
-        if letter.is_uppercase() && index > 0 {
+    let mut letters = name.chars().peekable();
+    let mut before = None;
+    while let Some(letter) = letters.next() {
+        let ends = before.is_some_and(|before: char| before.is_lowercase() || before.is_numeric());
+        let begins = before.is_some_and(char::is_uppercase) && letters.peek().is_some_and(|next| next.is_lowercase());
+        if letter.is_uppercase() && (ends || begins) {
             snake.push('_');
         }
         snake.extend(letter.to_lowercase());
+        before = Some(letter);
     }
     snake
 }
@@ -198,5 +215,9 @@ mod tests {
         assert_eq!(snake_case("All"), "all");
         assert_eq!(snake_case("UpperHalf"), "upper_half");
         assert_eq!(snake_case("L2"), "l2");
+        assert_eq!(snake_case("QR"), "qr");
+        assert_eq!(snake_case("ThinQR"), "thin_qr");
+        assert_eq!(snake_case("LUFactor"), "lu_factor");
+        assert_eq!(snake_case("L2Norm"), "l2_norm");
     }
 }

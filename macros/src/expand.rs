@@ -4,7 +4,7 @@
 
 use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::{ToTokens, quote_spanned};
-use syn::{Path, Type};
+use syn::{Path, ReturnType, Type};
 
 use crate::{
     args::{Batch, Platform},
@@ -34,13 +34,11 @@ pub(crate) fn expand(model: &Model) -> TokenStream {
 /// The hidden type with its `Operation`, and `rest` beside that.
 pub(crate) fn expand_operation(model: &Model, rest: TokenStream) -> TokenStream {
     let (operation, hidden, oxidax, vis) = (operation(model), &model.hidden, &model.oxidax, &model.function.vis);
-    let (cfgs, allows) = (&model.cfgs, &model.allows);
+    let allows = &model.allows;
     mixed! {
-        #(#cfgs)*
         #[doc(hidden)]
         #vis enum #hidden {}
 
-        #(#cfgs)*
         #(#allows)*
         #[doc(hidden)]
         #[allow(clippy::question_mark)]
@@ -60,7 +58,7 @@ fn operation(model: &Model) -> TokenStream {
             type Platform = #platform;
             const INFO: &'static __p::OpInfo = &#info;
             #[inline(always)]
-            fn shapes<S: __p::Sink>(s: &mut S, v: &[S::V]) -> bool {
+            fn shapes<__S: __p::Sink>(s: &mut __S, v: &[__S::V]) -> bool {
                 #shapes
             }
         }
@@ -180,7 +178,7 @@ fn variables(model: &Model) -> TokenStream {
 /// a wrong role.
 fn spec(model: &Model, param: &Param) -> TokenStream {
     let (name, ty) = (&param.name, &param.ty);
-    let place = Place::of(ty);
+    let (place, info) = (Place::of(ty), mixed!(<Self as __p::Operation>::INFO));
     match &param.role {
         Role::Buffer(axes) => {
             let platform = platform(model);
@@ -188,7 +186,7 @@ fn spec(model: &Model, param: &Param) -> TokenStream {
                 Some(Value::Dim(dim)) => Literal::usize_unsuffixed(*dim).into_token_stream(),
                 _ => mixed!(-1),
             });
-            let arguments = place.arguments(mixed!(#name, &[#(#axes),*]));
+            let arguments = place.arguments(mixed!(#name, &[#(#axes),*], #info));
             quote_spanned!(place.first=> __p::buffer::<#platform, #ty> #arguments)
         }
         Role::Dim(_) => {
@@ -197,11 +195,11 @@ fn spec(model: &Model, param: &Param) -> TokenStream {
         }
         Role::Scratch(_) => {
             let platform = platform(model);
-            let arguments = place.arguments(mixed!(#name));
+            let arguments = place.arguments(mixed!(#name, #info));
             quote_spanned!(place.first=> __p::scratch::<#platform, #ty> #arguments)
         }
         Role::Attr { marked: false, .. } => {
-            let arguments = place.arguments(mixed!(#name));
+            let arguments = place.arguments(mixed!(#name, #info));
             quote_spanned!(place.first=> __p::param::<#ty> #arguments)
         }
         Role::Attr { marked: true, default } => {
@@ -219,7 +217,7 @@ fn threads(model: &Model) -> Option<TokenStream> {
     let most = &threads.most;
     let dims = threads.dims.iter().map(|(name, dim)| {
         let dim = Literal::usize_unsuffixed(*dim);
-        mixed!(let #name = __p::from_dim::<usize>(dims[#dim]);)
+        mixed!(#[allow(unused_variables)] let #name = __p::from_dim::<usize>(dims[#dim]);)
     });
     Some(mixed! {
         fn threads(dims: &[i64]) -> usize {
@@ -290,7 +288,7 @@ fn scratch(model: &Model) -> impl Iterator<Item = TokenStream> {
             #source
             let #len = {
                 use __p::Algebra as _;
-                type S = __p::SizeAlgebra;
+                type __S = __p::SizeAlgebra;
                 let v = &__v;
                 #size
             };
@@ -339,7 +337,10 @@ fn call(model: &Model) -> TokenStream {
         }
     });
     // Placed at the return type, with all of the call: there the compiler reports a type that is no outcome.
-    let place = model.output.as_ref().map(Place::of).unwrap_or_default();
+    let place = match &model.function.sig.output {
+        ReturnType::Default => Place::default(),
+        ReturnType::Type(_, ty) => Place::of(&ty.to_token_stream()),
+    };
     let mut name = model.function.sig.ident.clone();
     // Placed so, it is looked up among the variables of `run` first, which is why those have names like `__d`.
     name.set_span(place.first);

@@ -70,9 +70,10 @@ use crate::{
 /// An axis of `#[shape(..)]` is a dim, an integer, or an expression:
 ///
 /// - a name: an unmarked (or `#[attr]`) parameter of that name is that attribute, any other name is a dim;
+/// - a path of several names is a constant, of an integer type or an enum: `Mode::All`, `self::BLOCK`;
 /// - `+ - *`, and `/ %`, which are floor division and its modulo;
 /// - `min(a, b)`, `max(a, b)`;
-/// - `if c { a } else { b }` with comparisons, `&&`, `||`, `!` boolean attributes and constants such as `Mode::All` in `c`.
+/// - `if c { a } else { b }` with comparisons, `&&`, `||`, `!`, boolean attributes and constants such as `Mode::All` in `c`.
 ///
 /// Every dim stands alone as one axis somewhere: there its size is read. All other axes are computed, and checked on
 /// every call. Arithmetic is checked `i64`: a negative dim, an overflow or a zero divisor is an error of the call.
@@ -101,7 +102,7 @@ use crate::{
 /// # What is made
 ///
 /// A hidden type `__ffi_<function>` beside the function, with the function's visibility: rules refer to a handler by
-/// the path of its function, and that type is what they find. The expansion holds no unsafe code, and a crate
+/// its module's path and its name, and that type is what they find. A `use` of the function does not import it. The expansion holds no unsafe code, and a crate
 /// with `forbid(unsafe_code)` compiles.
 ///
 /// The attribute goes on a free function, in a module or in another function's body. A `cfg` belongs on the
@@ -113,8 +114,9 @@ pub fn ffi_handler(arguments: proc_macro::TokenStream, item: proc_macro::TokenSt
 
 /// Makes an enum an attribute of a handler.
 ///
-/// With `#[repr(u8)]` (or `i8` to `i64`) its values travel as their discriminants; else as the names of its variants. In
-/// Python a value is the variant's name in snake case, or what `#[ffi_attr(name = "..")]` says. The enum is `Copy`.
+/// With `#[repr(u8)]` (or another integer up to `i64`; not `u64`) its values travel as their discriminants; else as the
+/// names of its variants. In Python a value is the variant's name in snake case, or what `#[ffi_attr(name = "..")]` on the
+/// variant says. The enum is `Copy`. `#[ffi_attr(crate = path)]` on it says where the crate `oxidax` is, if elsewhere.
 ///
 /// ```ignore
 /// /// As LAPACK has it: an ASCII code.

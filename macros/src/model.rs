@@ -3,7 +3,7 @@
 
 use proc_macro2::{Ident, TokenStream, TokenTree};
 use quote::ToTokens;
-use syn::{Attribute, Expr, Generics, ItemFn, Lit, LitStr, Meta, Path, ReturnType, Type, ext::IdentExt, parse_quote};
+use syn::{Attribute, Expr, Generics, ItemFn, Lit, LitStr, Meta, Path, Type, ext::IdentExt, parse_quote};
 
 use crate::{
     args::{Args, Batch, Platform, Target},
@@ -17,9 +17,7 @@ pub(crate) struct Model {
     pub(crate) function: ItemFn,
     /// The hidden type beside the function.
     pub(crate) hidden: Ident,
-    /// The `cfg` attributes of the function, which the hidden items share.
-    pub(crate) cfgs: Vec<Attribute>,
-    /// The lints that the function allows: its types stand in the hidden items too.
+    /// The lints that the function allows or expects: its types stand in the hidden items too.
     pub(crate) allows: Vec<Attribute>,
     /// The path of the crate `oxidax`.
     pub(crate) oxidax: TokenStream,
@@ -48,8 +46,6 @@ pub(crate) struct Model {
     pub(crate) variables: Vec<Ident>,
     /// A dtype for each type parameter; the last one varies fastest.
     pub(crate) instances: Vec<Vec<Type>>,
-    /// The return type without lifetimes, if there is one.
-    pub(crate) output: Option<TokenStream>,
 }
 
 /// One parameter of the function.
@@ -147,10 +143,6 @@ impl Model {
         model.variables = signature.generics.type_params().map(|parameter| parameter.ident.clone()).collect();
         model.instances = instances(&model.variables, &written.args);
         model.targets = targets(&model.instances, &written.args);
-        model.output = match &signature.output {
-            ReturnType::Default => None,
-            ReturnType::Type(_, ty) => Some(lifetimes.erase(ty)),
-        };
         model.threads = written.args.threads.as_ref().map(|threads| {
             let mut dims = Vec::new();
             names.dims_in(threads.most.to_token_stream(), &mut dims);
@@ -164,21 +156,11 @@ impl Model {
     /// The handler `function` without parameters: the start of every model, and all that a handler with
     /// mistakes leaves behind.
     pub(crate) fn bare(args: &Args, function: &ItemFn) -> Model {
-        let with_name = |name: &str| {
-            let attributes = function.attrs.iter().filter(|attribute| attribute.path().is_ident(name));
-            attributes.cloned().collect::<Vec<_>>()
-        };
-        let mut allows = with_name("allow");
-        if !with_name("deprecated").is_empty() {
-            // XLA calls it all the same.
-            allows.push(parse_quote!(#[allow(deprecated)]));
-        }
         Model {
             hidden: paths::hidden(&function.sig.ident),
-            cfgs: with_name("cfg"),
-            allows,
+            allows: function.attrs.iter().filter_map(allowed).collect(),
             oxidax: paths::oxidax(args),
-            doc: with_name("doc").iter().filter_map(doc_line).collect(),
+            doc: function.attrs.iter().filter_map(doc_line).collect(),
             target: match &args.target {
                 Some(Target::One(name) | Target::AnyDtype(name)) => Some(name.clone()),
                 Some(Target::PerDtype(..)) | None => None,
@@ -201,7 +183,6 @@ impl Model {
             generics: Generics::default(),
             variables: Vec::new(),
             instances: Vec::new(),
-            output: None,
             function: function.clone(),
         }
     }
@@ -213,6 +194,11 @@ impl Model {
             Value::Attr(attr) => self.dims.len() + attr,
         }
     }
+}
+
+/// What tells dtypes apart, before anything is known of types: their tokens.
+pub(crate) fn dtype_name(ty: &Type) -> String {
+    ty.to_token_stream().to_string()
 }
 
 /// A name without `r#`.
@@ -306,18 +292,32 @@ fn instances(variables: &[Ident], args: &Args) -> Vec<Vec<Type>> {
 /// The targets in the order of the instances; `check` refuses a list with gaps.
 fn targets(instances: &[Vec<Type>], args: &Args) -> Vec<LitStr> {
     let Some(Target::PerDtype(_, targets)) = &args.target else { return Vec::new() };
-    let text = |ty: &Type| ty.to_token_stream().to_string();
     let target = |instance: &Vec<Type>| {
-        let own = instance.first().map(text);
-        targets.iter().find(|(ty, _)| own.as_ref() == Some(&text(ty))).map(|(_, name)| name.clone())
+        let own = instance.first().map(dtype_name);
+        targets.iter().find(|(ty, _)| own.as_ref() == Some(&dtype_name(ty))).map(|(_, name)| name.clone())
     };
     instances.iter().filter_map(target).collect()
 }
 
+/// The lints that `attribute` allows, as an attribute of other items: `#![allow(..)]` inside the function is one too.
+fn allowed(attribute: &Attribute) -> Option<Attribute> {
+    let path = attribute.path();
+    match &attribute.meta {
+        Meta::List(list) if path.is_ident("allow") || path.is_ident("expect") => {
+            let lints = &list.tokens;
+            Some(parse_quote!(#[allow(#lints)]))
+        }
+        // XLA calls it all the same.
+        _ if path.is_ident("deprecated") => Some(parse_quote!(#[allow(deprecated)])),
+        _ => None,
+    }
+}
+
 fn doc_line(attribute: &Attribute) -> Option<DocLine> {
-    let Meta::NameValue(doc) = &attribute.meta else {
+    let doc = match &attribute.meta {
+        Meta::NameValue(doc) if doc.path.is_ident("doc") => doc,
         // `#[doc(hidden)]` and the like.
-        return None;
+        _ => return None,
     };
     Some(match &doc.value {
         Expr::Lit(literal) => match &literal.lit {

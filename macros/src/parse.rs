@@ -67,7 +67,7 @@ pub(crate) fn function(item: TokenStream, errors: &mut Errors) -> Option<ItemFn>
             let message = "`#[ffi_handler]` goes on a free function with a body: move it there";
             match syn::parse2::<syn::Item>(item) {
                 Ok(_) => errors.push_syn(Rule::NotAFunction, syn::Error::new(Span::call_site(), message)),
-                // Newer syntax than syn knows, or a function without a body.
+                // Newer syntax than syn knows.
                 Err(_) => errors.push_syn(Rule::NotAFunction, error),
             }
             None

@@ -19,10 +19,13 @@ pub(crate) fn hidden(function: &Ident) -> Ident {
     format_ident!("__ffi_{}", function.unraw(), span = span)
 }
 
-/// The hidden type of the handler at `path`: a misspelt rule does not resolve.
+/// The hidden type of the handler at `path`: a misspelt rule does not resolve. What names such a type already is left as it
+/// is: that is what the compiler suggests for a misspelt rule.
 pub(crate) fn hidden_at(path: &Path) -> Path {
     let mut path = path.clone();
-    if let Some(last) = path.segments.last_mut() {
+    if let Some(last) = path.segments.last_mut()
+        && !last.ident.to_string().starts_with("__ffi_")
+    {
         last.ident = hidden(&last.ident);
     }
     path

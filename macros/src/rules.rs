@@ -52,7 +52,7 @@ rules! {
     MarkerForm => "marker-form",
     /// A key that `#[attr]` does not have.
     AttrKeyUnknown => "attr-key-unknown",
-    /// A key of `#[attr]` given twice.
+    /// A key of `#[attr]` or `#[ffi_attr]` given twice.
     AttrKeyTwice => "attr-key-twice",
 
     // shape.rs: the expressions in `#[shape(..)]` and `require(..)`
@@ -86,6 +86,8 @@ rules! {
     SignatureExtern => "signature-extern",
     /// `...` as the last parameter.
     SignatureVariadic => "signature-variadic",
+    /// `#[target_feature]`.
+    SignatureTargetFeature => "signature-target-feature",
     /// A const generic parameter.
     SignatureConstGeneric => "signature-const-generic",
     /// `impl Trait` in a parameter.
@@ -128,6 +130,8 @@ rules! {
     DivisionByZero => "division-by-zero",
     /// Two parameters that the caller would see under one name.
     NameTwice => "name-twice",
+    /// A dim with the name of a buffer.
+    DimIsABuffer => "dim-is-a-buffer",
     /// A target or wire name that XLA cannot carry.
     NameEmpty => "name-empty",
     /// A map of targets that does not have each dtype once.

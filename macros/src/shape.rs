@@ -8,8 +8,8 @@ use syn::{BinOp, Block, ExprCall, Lit, Path, Stmt, UnOp};
 
 use crate::{errors::Errors, rules::Rule};
 
-/// What a shape may be made of; every refusal ends with it.
-const LANGUAGE: &str = "it is made of dims, attributes, integers, `+ - * / %`, `min(a, b)`, `max(a, b)`, \
+/// What a shape may be made of: the end of a refusal that has nothing nearer to say.
+const LANGUAGE: &str = "it is made of dims, attributes, integers, constants such as `Mode::All`, `+ - * / %`, `min(a, b)`, `max(a, b)`, \
                         comparisons, `&& || !` and `if c { a } else { b }`";
 
 /// An expression over names of the kind `N`: identifiers as written, then resolved values.
@@ -113,6 +113,13 @@ pub(crate) fn parse(expr: &syn::Expr, errors: &mut Errors) -> Option<Expr<Ident>
         },
         syn::Expr::Unary(unary) => match unary.op {
             UnOp::Not(_) => Node::Not(Box::new(parse(&unary.expr, errors)?)),
+            UnOp::Neg(minus) => match parse(&unary.expr, errors)? {
+                Expr { node: Node::Int(value), .. } => Node::Int(-value),
+                operand => {
+                    let zero = Expr { node: Node::Int(0), written: minus.to_token_stream() };
+                    Node::Binary(Op::Sub, Box::new([zero, operand]))
+                }
+            },
             _ => {
                 errors.push(Rule::ShapeOperator, unary.op, format!("a shape has no such operator: {LANGUAGE}"));
                 return None;
@@ -163,14 +170,21 @@ pub(crate) fn parse(expr: &syn::Expr, errors: &mut Errors) -> Option<Expr<Ident>
 }
 
 fn integer(literal: &Lit, errors: &mut Errors) -> Option<i64> {
-    let value = match literal {
-        Lit::Int(literal) => literal.base10_parse().ok(),
-        _ => None,
+    let message = match literal {
+        Lit::Int(literal) => match literal.base10_parse() {
+            Ok(value) => return Some(value),
+            Err(_) => "a literal in a shape is an integer that fits into `i64`",
+        },
+        Lit::Bool(_) => {
+            "a condition is compared with no literal: write `full` for `full == true`, `!full` for `full == false`"
+        }
+        Lit::Str(_) => {
+            "a shape has no text: make the attribute an enum with `#[derive(FfiAttr)]`, and write `side == Side::Left`"
+        }
+        _ => "a literal in a shape is an integer: pass other numbers as attributes",
     };
-    if value.is_none() {
-        errors.push(Rule::ShapeLiteral, literal, "a literal in a shape is an integer that fits into `i64`");
-    }
-    value
+    errors.push(Rule::ShapeLiteral, literal, message);
+    None
 }
 
 fn function(call: &ExprCall, errors: &mut Errors) -> Option<Op> {
@@ -242,28 +256,28 @@ impl<N> Expr<N> {
         match &self.node {
             Node::Int(value) => {
                 let value = Literal::i64_unsuffixed(*value);
-                quote_spanned!(mixed=> S::int(#value))
+                quote_spanned!(mixed=> __S::int(#value))
             }
             Node::Const(path) => {
                 let name = path.to_token_stream().to_string().replace(' ', "");
-                quote_spanned!(mixed=> S::named(__p::shape_attr(#path), #name))
+                quote_spanned!(mixed=> __S::named(__p::shape_attr(#path), #name))
             }
             Node::Name(name) => {
                 let index = Literal::usize_unsuffixed(index(name));
-                quote_spanned!(mixed=> S::get(v, #index))
+                quote_spanned!(mixed=> __S::get(v, #index))
             }
             Node::Not(operand) => {
                 let operand = operand.expand(index);
-                quote_spanned!(mixed=> S::not(#operand))
+                quote_spanned!(mixed=> __S::not(#operand))
             }
             Node::Binary(op, operands) => {
                 let function = Ident::new(op.function(), mixed);
                 let operands = operands.iter().map(|operand| operand.expand(index));
-                quote_spanned!(mixed=> S::#function(#(#operands),*))
+                quote_spanned!(mixed=> __S::#function(#(#operands),*))
             }
             Node::If(operands) => {
                 let operands = operands.iter().map(|operand| operand.expand(index));
-                quote_spanned!(mixed=> S::select(#(#operands),*))
+                quote_spanned!(mixed=> __S::select(#(#operands),*))
             }
         }
     }
@@ -288,13 +302,19 @@ mod tests {
 
     #[test]
     fn precedence_is_rusts() {
-        assert_eq!(expanded("2 * a + 1").unwrap(), "S::add(S::mul(S::int(2),S::get(v,0)),S::int(1))");
-        assert_eq!(expanded("2 * (a + 1)").unwrap(), "S::mul(S::int(2),S::add(S::get(v,0),S::int(1)))");
-        assert_eq!(expanded("a - b - c").unwrap(), "S::sub(S::sub(S::get(v,0),S::get(v,1)),S::get(v,2))");
+        assert_eq!(expanded("2 * a + 1").unwrap(), "__S::add(__S::mul(__S::int(2),__S::get(v,0)),__S::int(1))");
+        assert_eq!(expanded("2 * (a + 1)").unwrap(), "__S::mul(__S::int(2),__S::add(__S::get(v,0),__S::int(1)))");
+        assert_eq!(expanded("a - b - c").unwrap(), "__S::sub(__S::sub(__S::get(v,0),__S::get(v,1)),__S::get(v,2))");
         assert_eq!(
             expanded("a || !b && c < 1").unwrap(),
-            "S::or(S::get(v,0),S::and(S::not(S::get(v,1)),S::lt(S::get(v,2),S::int(1))))"
+            "__S::or(__S::get(v,0),__S::and(__S::not(__S::get(v,1)),__S::lt(__S::get(v,2),__S::int(1))))"
         );
+    }
+
+    #[test]
+    fn a_minus_is_part_of_its_number() {
+        assert_eq!(expanded("a >= -1").unwrap(), "__S::ge(__S::get(v,0),__S::int(-1))");
+        assert_eq!(expanded("-a").unwrap(), "__S::sub(__S::int(0),__S::get(v,0))");
     }
 
     #[test]
@@ -303,7 +323,7 @@ mod tests {
         let functions = ["add", "sub", "mul", "div", "rem", "eq", "ne", "lt", "le", "gt", "ge", "and", "or"];
         for (operator, function) in operators.iter().zip(functions) {
             let source = format!("a {operator} b");
-            assert_eq!(expanded(&source).unwrap(), format!("S::{function}(S::get(v,0),S::get(v,1))"));
+            assert_eq!(expanded(&source).unwrap(), format!("__S::{function}(__S::get(v,0),__S::get(v,1))"));
         }
     }
 
@@ -311,7 +331,7 @@ mod tests {
     fn a_path_is_a_constant() {
         assert_eq!(
             expanded("a == Mode::All").unwrap(),
-            "S::eq(S::get(v,0),S::named(__p::shape_attr(Mode::All),\"Mode::All\"))"
+            "__S::eq(__S::get(v,0),__S::named(__p::shape_attr(Mode::All),\"Mode::All\"))"
         );
         assert_eq!(expanded("a == Vec::<u8>::N").unwrap_err(), [Rule::ShapePath]);
     }
@@ -320,17 +340,19 @@ mod tests {
     fn chained_ifs_nest() {
         assert_eq!(
             expanded("if a { 1 } else if b { min(c, 2) } else { max(c, 3) }").unwrap(),
-            "S::select(S::get(v,0),S::int(1),S::select(S::get(v,1),S::min(S::get(v,2),S::int(2)),S::max(S::get(v,2),S::int(3))))"
+            "__S::select(__S::get(v,0),__S::int(1),__S::select(__S::get(v,1),__S::min(__S::get(v,2),__S::int(2)),__S::max(__S::get(v,2),__S::int(3))))"
         );
     }
 
     #[test]
     fn every_mistake_of_an_expression_is_reported() {
         assert_eq!(
-            expanded("1.5 + f(a) * a.max(b) - -c").unwrap_err(),
+            expanded("1.5 + f(a) * a.max(b) - *c").unwrap_err(),
             [Rule::ShapeLiteral, Rule::ShapeCall, Rule::ShapeMethod, Rule::ShapeOperator]
         );
-        assert_eq!(expanded("9223372036854775808").unwrap_err(), [Rule::ShapeLiteral]);
+        for literal in ["9223372036854775808", "true", "\"L\"", "'L'"] {
+            assert_eq!(expanded(literal).unwrap_err(), [Rule::ShapeLiteral], "{literal}");
+        }
         assert_eq!(expanded("min(a, b, c)").unwrap_err(), [Rule::ShapeCall]);
         assert_eq!(expanded("if a { b }").unwrap_err(), [Rule::ShapeIfWithoutElse]);
         assert_eq!(expanded("if a { b; } else { c; d }").unwrap_err(), [Rule::ShapeBranch, Rule::ShapeBranch]);

@@ -123,6 +123,8 @@ def test_arrays_are_cast_item_by_item(ops):
         ops.array, values=np.ones((2, 2), np.int8), n=4, dtype="s8"
     )
     assert "got int 3" in mistakes(ops.array, values=3, n=1, dtype="s8")
+    masked = np.ma.masked_array([1.0, 2.0], [0, 1])
+    assert "got a masked array: pass its data" in mistakes(ops.array, values=masked, n=2, dtype="f64")
     assert "got str 'ab'" in mistakes(ops.array, values="ab", n=2, dtype="u8")
 
 

@@ -82,6 +82,11 @@ def test_rank_and_unequal_dims(rms, ops):
     assert mistakes(ops.pairs, x3, x3, x3) == 'argument 1 "both": expected 2 * n = 6 in axis -1, got 3 in shape (3,)'
     six = jnp.ones(6, F32)
     assert mistakes(ops.pairs, x3, six, six) == 'argument 2 "fixed": expected 3 in axis -1, got 6 in shape (6,)'
+    assert ops.evens(six, k=3).tolist() == [1, 1, 1]
+    assert mistakes(ops.evens, six) == 'missing keyword "k", a dim of the result'
+    assert mistakes(ops.evens, six, k=4) == 'argument 0 "x": expected 2 * k = 8 in axis -1, got 6 in shape (6,)'
+    for k in (2.0, -1, None):
+        assert 'dim "k": expected a' in mistakes(ops.evens, six, k=k)
     assert mistakes(ops.matmul, jnp.ones((2, 2, 3)), jnp.ones((3, 3, 3))) == (
         'batch axes (2,) of argument 0 "a", (3,) of argument 1 "b" do not broadcast'
     )

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import oxidax
+from oxidax.__main__ import main
 
 DTYPES = (np.float32, np.float64, np.complex64, np.complex128)
 
@@ -78,6 +79,11 @@ def test_the_handler_refuses_a_wrong_variant_too(ops):
     call = jax.ffi.ffi_call(ops.extent.target, jax.ShapeDtypeStruct((2, 2), np.float64))
     with pytest.raises(jax.errors.JaxRuntimeError, match='expected "full" or "thin", got string "wide"'):
         jax.block_until_ready(call(a, extent="wide"))
+
+
+def test_the_doctor_tells_of_replacements(ops, capsys):
+    assert main([ops.__file__]) == 0
+    assert "in the place of other libraries': somebody_elses_any, somebody_elses_d" in capsys.readouterr().out
 
 
 def test_replacements_are_handed_out_and_not_registered(ops):

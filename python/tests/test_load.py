@@ -278,6 +278,29 @@ def test_a_handler_that_xla_refuses_is_an_error_of_its_first_use_with_both_versi
         assert message.endswith("): upgrade jax, or build the library with the oxidax crate")
 
 
+def test_a_library_that_xla_refused_once_has_not_taken_its_own_targets(tmp_path, run_python):
+    path = c_library.build(
+        tmp_path, operation("first", "x() -> y()"), operation("second", "x() -> y()"), api=(0, "asked++ == 3 ? 99 : 1")
+    )
+    printed = run_python(
+        """
+        import sys, warnings, oxidax, jax, jax.numpy as jnp
+        jax.devices()
+        try:
+            oxidax.load(sys.argv[1])
+        except oxidax.LoadError as error:
+            print(error)
+        warnings.simplefilter("error")
+        library = oxidax.load(sys.argv[1])
+        print(library.first.target, library.second.target)
+        """,
+        path,
+    )
+    refused, targets = printed.strip().split("\n")
+    assert 'XLA refuses the handler "c.second" for cpu' in refused
+    assert targets == "c.first c.second"
+
+
 def test_registration_for_a_platform_that_is_not_here_starts_nothing(tmp_path, run_python):
     printed = run_python(
         """

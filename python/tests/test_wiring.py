@@ -58,6 +58,7 @@ def test_jvp(tmp_path, rule, message):
         ("x(n) z(n) -> y(n)", 'argument "z": f has no such input'),
         ("x(n) -> r() y(n)", 'result 0: expected result "y" of rank 1 as in f, got result "r" of rank 0'),
         ("x(n)! -> y(n)", 'expected argument "x" of rank 1 as in f, got inout "x"'),
+        ("x(n) -> y(n) r(k)", 'f: fwd rule g: dim "k" is in none of its inputs, nor a dim of f'),
     ],
 )
 def test_fwd(tmp_path, rule, message):
@@ -109,7 +110,11 @@ def test_a_rule_gets_the_attributes_of_its_operation(tmp_path):
 
 def test_two_keywords_of_one_name(tmp_path):
     twice = attribute(op("x() -> y(k)"), "k", "s64")
-    assert "k would be two keywords of one call" in refused(tmp_path, twice)
+    assert "k would be two parameters of one call" in refused(tmp_path, twice)
+
+
+def test_a_keyword_with_the_name_of_an_argument(tmp_path):
+    assert "k would be two parameters of one call" in refused(tmp_path, op("k() -> y(k)"))
 
 
 def test_instances_that_no_dtype_tells_apart(tmp_path):

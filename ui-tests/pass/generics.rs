@@ -45,6 +45,29 @@ fn generic_types<V: Float>(#[shape(n, n)] x: Matrix<&[V]>, #[shape] trace: &mut 
     *trace = (0..x.dims()[0]).fold(V::zero(), |sum, i| sum + x[[i, i]]);
 }
 
+/// A name that an expansion could use itself.
+#[derive(Clone, Copy, PartialEq, FfiAttr)]
+enum S {
+    Thin,
+    LUFactor,
+}
+
+mod sizes {
+    /// Any integer type will do in a shape.
+    pub const EXTRA: usize = 2;
+}
+
+#[ffi_handler(require(s == S::LUFactor || n > 0, "x must not be empty"))]
+fn constants(
+    s: S,
+    #[shape(n)] x: &[f32],
+    #[scratch(if s == S::Thin { n } else { sizes::EXTRA })] work: &mut [f32],
+    #[shape(if s == S::Thin { n } else { n + sizes::EXTRA })] y: &mut [f32],
+) {
+    work.fill(if s == S::Thin { 0.0 } else { 1.0 });
+    y[..x.len()].copy_from_slice(x);
+}
+
 #[test]
 fn they_are_still_functions() {
     let (mut s, mut d, mut y) = (0.0_f32, 0.0_f64, [0.0_f32]);
@@ -54,4 +77,6 @@ fn they_are_still_functions() {
     let mut trace = 0.0_f32;
     generic_types(Matrix::new([1.0, 2.0, 3.0, 4.0].as_slice(), [2, 2]), &mut trace);
     assert_eq!(trace, 5.0);
+    constants(S::Thin, &[1.0], &mut [0.0], &mut y);
+    assert_eq!(y, [1.0]);
 }

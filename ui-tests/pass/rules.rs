@@ -1,4 +1,4 @@
-//! Rules are paths: beside, below and through `use`.
+//! Rules are paths: beside, below, from the root, and by the name that the compiler knows.
 
 use oxidax::prelude::*;
 use rules::cube_fwd;
@@ -8,7 +8,7 @@ fn square(#[shape(n)] x: &[f32], #[shape(n)] y: &mut [f32]) {
     y.iter_mut().zip(x).for_each(|(y, &x)| *y = x * x);
 }
 
-#[ffi_handler(jvp = self::square_jvp)]
+#[ffi_handler(jvp = __ffi_square_jvp)]
 fn square_jvp(#[shape(n)] x: &[f32], #[shape(n)] t_x: &[f32], #[shape(n)] t_y: &mut [f32]) {
     t_y.iter_mut().zip(x).zip(t_x).for_each(|((t_y, &x), &t_x)| *t_y = 2.0 * x * t_x);
 }

@@ -73,8 +73,10 @@ struct Memory {
 impl Memory {
     /// Room for `len` bytes, `shift` bytes off the alignment of XLA's buffers.
     fn new(len: usize, shift: usize) -> Memory {
-        let layout = Layout::from_size_align((len + shift).max(1), ALIGN).expect("a size that fits");
-        // SAFETY: the layout is not of size 0.
+        let size = len.saturating_add(shift);
+        assert!(size <= LIMIT, "a buffer of {size} bytes takes too much memory for a test");
+        let layout = Layout::from_size_align(size.max(1), ALIGN).expect("a size that fits");
+        // SAFETY: M1: the layout is not of size 0.
         let data = NonNull::new(unsafe { alloc_zeroed(layout) }).expect("memory");
         Memory { data, layout }
     }
@@ -82,14 +84,14 @@ impl Memory {
     /// So many bytes of it from `offset` on. Panics if it does not have them.
     fn part(&self, offset: usize, len: usize) -> *mut u8 {
         assert!(offset.saturating_add(len) <= self.layout.size(), "a place beyond the memory that it is in");
-        // SAFETY: within the memory, as just asserted.
+        // SAFETY: M1: within the memory, as just asserted.
         unsafe { self.data.as_ptr().add(offset) }
     }
 }
 
 impl Drop for Memory {
     fn drop(&mut self) {
-        // SAFETY: allocated with this layout.
+        // SAFETY: M1: allocated with this layout.
         unsafe { dealloc(self.data.as_ptr(), self.layout) };
     }
 }
@@ -346,7 +348,7 @@ impl CallFrame {
 
     /// One call; the bytes of the results.
     fn run(&self, poison: u8, around: &mut dyn FnMut(&mut dyn FnMut())) -> Result<Vec<Vec<u8>>, Error> {
-        let memory = |operand: &Operand| Memory::new(operand.extent() + operand.room, operand.shift());
+        let memory = |operand: &Operand| Memory::new(operand.extent().saturating_add(operand.room), operand.shift());
         let arg_memory: Vec<_> = self.args.iter().map(memory).collect();
         let ret_memory: Vec<_> = self.rets.iter().map(memory).collect();
         let address = |operand: &Operand, own: &Memory| match operand.place {
@@ -359,13 +361,13 @@ impl CallFrame {
         let arg_data: Vec<_> = self.args.iter().zip(&arg_memory).map(|(o, m)| address(o, m)).collect();
         let ret_data: Vec<_> = self.rets.iter().zip(&ret_memory).map(|(o, m)| address(o, m)).collect();
         for (ret, memory) in self.rets.iter().zip(&ret_memory) {
-            // SAFETY: the memory holds the shift and the bytes.
+            // SAFETY: M1: the memory holds the shift and the bytes.
             unsafe { memory.data.as_ptr().write_bytes(poison, ret.extent() + ret.shift()) };
         }
         for ((arg, &data), memory) in self.args.iter().zip(&arg_data).zip(&arg_memory) {
             if matches!(arg.place, Place::Own | Place::Shifted(_)) {
                 debug_assert!(data >= memory.data.as_ptr());
-                // SAFETY: the memory holds the shift and the bytes.
+                // SAFETY: M1: the memory holds the shift and the bytes.
                 unsafe { ptr::copy_nonoverlapping(arg.bytes.as_ptr(), data, arg.bytes.len()) };
             }
         }
@@ -417,7 +419,7 @@ impl CallFrame {
         // has the extent that the dims, the rank and the dtype say, however they were changed.
         around(&mut || error = unsafe { (self.handler.entries.execute)(&mut frame) });
         context.finish();
-        // SAFETY: made by our own stand-in for the API.
+        // SAFETY: M2: made by our own stand-in for the API.
         if let Some(error) = unsafe { TestError::take(error) } {
             return Err(error);
         }
@@ -425,7 +427,7 @@ impl CallFrame {
             if data.is_null() {
                 return Vec::new();
             }
-            // SAFETY: within the extent.
+            // SAFETY: M1: within the extent.
             unsafe { std::slice::from_raw_parts(data, ret.said()) }.to_vec()
         };
         Ok(self.rets.iter().zip(&ret_data).map(read).collect())
@@ -525,7 +527,7 @@ impl FrameAttr {
         let said = len.saturating_mul(DType::of_code(dtype).map_or(0, DType::size));
         assert!(said <= LIMIT, "an array of {len} elements takes too much memory for a test");
         let memory = Memory::new(said.max(values.len()), 0);
-        // SAFETY: the memory holds the values.
+        // SAFETY: M1: the memory holds the values.
         unsafe { ptr::copy_nonoverlapping(values.as_ptr(), memory.data.as_ptr(), values.len()) };
         memory
     }

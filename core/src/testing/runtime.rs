@@ -76,7 +76,7 @@ pub fn register_all(platform: &str, refuse: Option<&str>) -> Result<Vec<String>,
     // SAFETY: F5: a table and a C string of ours.
     let error = unsafe { registry::oxidax_register_all(&api, platform.as_ptr()) };
     let (names, _) = REGISTERED.take();
-    // SAFETY: the error is ours.
+    // SAFETY: M2: the error is ours.
     match unsafe { TestError::take(error) } {
         Some(error) => Err(error),
         None => Ok(names),
@@ -173,7 +173,7 @@ impl TestError {
         if error.is_null() {
             return None;
         }
-        // SAFETY: as the caller promises.
+        // SAFETY: M2: as the caller promises.
         let error = unsafe { Box::from_raw(error.cast::<TestError>()) };
         Some(Error::new(code_of(error.code), error.message))
     }
@@ -274,7 +274,7 @@ impl Context {
 ///
 /// `ctx` is that of a frame made here.
 unsafe fn context<'a>(ctx: *mut XLA_FFI_ExecutionContext) -> &'a Context {
-    // SAFETY: as the caller promises.
+    // SAFETY: M2: as the caller promises.
     unsafe { &*ctx.cast::<Context>() }
 }
 

@@ -4,9 +4,9 @@
 use std::panic::{UnwindSafe, catch_unwind};
 
 use oxidax::prelude::*;
-use oxidax::private;
+use oxidax::private::{self, Batch};
 use oxidax::testing::CallFrame;
-use oxidax::{BufferParam, Cpu};
+use oxidax::{BufferParam, Cpu, Trailing};
 
 use crate::refusal;
 
@@ -17,6 +17,24 @@ fn refused<R>(f: impl FnOnce() -> R + UnwindSafe) -> String {
         Ok(_) => panic!("accepted"),
         Err(payload) => (*payload.downcast_ref::<&str>().expect("a text")).to_owned(),
     }
+}
+
+/// A buffer with these axes, as the macro describes it to core.
+fn buffer<'f, B: BufferParam<'f, Cpu>>(axes: &'static [i16], batch: Batch, drop_in: bool) -> private::Spec {
+    let info = private::OpInfo {
+        name: "f",
+        module: "m",
+        doc: "",
+        target: None,
+        batch,
+        drop_in,
+        command_buffer: false,
+        dims: &[],
+        shape_attrs: &[],
+        vjp: None,
+        jvp: None,
+    };
+    private::buffer::<Cpu, B>("x", axes, &info)
 }
 
 /// Says that it has rank 1, and is made of one element: of a buffer of no elements there is none.
@@ -46,52 +64,59 @@ impl<'f> BufferParam<'f, Cpu> for Silent<'f> {
 #[test]
 fn a_reference_to_one_element_has_rank_0_whatever_wraps_it() {
     assert_eq!(
-        refused(|| private::buffer::<Cpu, &f32>("x", &[0])),
+        refused(|| buffer::<&f32>(&[0], Batch::Each, false)),
         "the number of dims in `#[shape(..)]` is not the rank of this type"
     );
     assert_eq!(
-        refused(|| private::buffer::<Cpu, Silent>("x", &[0])),
+        refused(|| buffer::<Silent>(&[0], Batch::Each, false)),
         "the number of dims in `#[shape(..)]` is not the rank of this type"
     );
     assert_eq!(
-        refused(|| private::buffer::<Cpu, Shaped<'_, Silent>>("x", &[0])),
+        refused(|| buffer::<Shaped<'_, Silent>>(&[0], Batch::Each, false)),
         "the number of dims in `#[shape(..)]` is not the rank of this type"
     );
     assert_eq!(
-        refused(|| private::buffer::<Cpu, Lie>("x", &[0])),
+        refused(|| buffer::<Lie>(&[0], Batch::Each, false)),
         "this type's `RANK` is not that of the buffer which it is made of"
     );
     assert_eq!(
-        refused(|| private::buffer::<Cpu, Ranked<Silent, 1>>("x", &[0])),
+        refused(|| buffer::<Ranked<Silent, 1>>(&[0], Batch::Each, false)),
         "this type's `RANK` is not that of the buffer which it is made of"
     );
 }
 
 #[test]
 fn a_silent_type_of_one_element_is_not_for_whole_batches() {
-    let info = private::OpInfo {
-        name: "f",
-        module: "m",
-        doc: "",
-        target: None,
-        batch: private::Batch::Whole,
-        drop_in: false,
-        command_buffer: false,
-        dims: &[],
-        shape_attrs: &[],
-        vjp: None,
-        jvp: None,
-    };
-    let message = refused(|| {
-        private::plan(&[private::buffer::<Cpu, Silent>("x", &[]), private::buffer::<Cpu, &mut [f32]>("y", &[])], &info)
-    });
+    let message = refused(|| buffer::<Silent>(&[], Batch::Whole, false));
     assert!(message.starts_with("with `batch = whole` a buffer has any number of leading axes"), "{message}");
+}
+
+/// Says that there may be more dims, and is made of one element.
+struct More<'a>(#[expect(dead_code)] &'a f32);
+
+impl<'f> BufferParam<'f, Cpu> for More<'f> {
+    type Base = &'f f32;
+    const RANK: Option<usize> = None;
+    const TRAILING: bool = true;
+
+    fn view(base: &'f f32, _dims: &'f [usize]) -> Self {
+        More(base)
+    }
+}
+
+#[test]
+fn a_reference_to_one_element_has_no_trailing_dims() {
+    let message = "`Trailing` is for a buffer of any rank: use `Shaped<..>` in it";
+    assert_eq!(refused(|| buffer::<Trailing<Silent>>(&[], Batch::None, true)), message);
+    assert_eq!(refused(|| buffer::<Trailing<Shaped<'_, &f32>>>(&[], Batch::None, true)), message);
+    assert_eq!(refused(|| buffer::<Trailing<Matrix<&[f32]>>>(&[0, 1], Batch::None, true)), message);
+    assert_eq!(refused(|| buffer::<More>(&[], Batch::None, true)), message);
 }
 
 #[test]
 fn an_input_is_not_an_inout() {
     assert_eq!(
-        refused(|| private::buffer::<Cpu, InOut<&[f32]>>("x", &[0])),
+        refused(|| buffer::<InOut<&[f32]>>(&[0], Batch::Each, false)),
         "`InOut` wraps a result: `InOut<&mut [T]>`"
     );
 }
@@ -159,4 +184,18 @@ fn a_test_cannot_place_a_buffer_beyond_memory() {
 #[should_panic(expected = "takes too much memory for a test")]
 fn a_test_cannot_call_with_dims_that_its_memory_does_not_have() {
     let _ = CallFrame::new("refusing").arg(&[1f32], &[1 << 40]).result::<f32>(&[1 << 40]).call();
+}
+
+#[test]
+#[should_panic(expected = "takes too much memory for a test")]
+fn a_test_cannot_ask_for_more_room_than_there_is() {
+    let frame = CallFrame::new("refusing").arg(&[1f32; 4], &[4]).result::<f32>(&[4]);
+    let _ = frame.tweak_last_arg(|x| x.room = usize::MAX - 7).call();
+}
+
+#[test]
+#[should_panic(expected = "takes too much memory for a test")]
+fn a_test_cannot_shift_a_buffer_out_of_memory() {
+    let frame = CallFrame::new("refusing").arg(&[1f32; 4], &[4]).result::<f32>(&[4]);
+    let _ = frame.tweak_last_arg(|x| x.place = oxidax::testing::Place::Shifted(usize::MAX - 7)).call();
 }

@@ -78,11 +78,13 @@ fn derived(source: &str) -> Vec<DeriveInput> {
     items.filter_map(|item| syn::parse2(item.into_token_stream()).ok()).filter(is_derived).collect()
 }
 
-/// The handlers of a file, in its modules' top level and in `impl` blocks.
+/// The handlers of a file, in its modules and in `impl` blocks.
 fn handlers(source: &str) -> Vec<Handler> {
     let mut handlers = Vec::new();
-    for item in syn::parse_file(source).unwrap().items {
+    let mut items = syn::parse_file(source).unwrap().items;
+    while let Some(item) = items.pop() {
         match item {
+            Item::Mod(item) => items.extend(item.content.into_iter().flat_map(|(_, items)| items)),
             Item::Fn(mut item) => handlers.extend(take(&mut item.attrs).map(|args| (args, item.to_token_stream()))),
             Item::Struct(mut item) => handlers.extend(take(&mut item.attrs).map(|args| (args, item.to_token_stream()))),
             Item::Impl(item) => handlers.extend(item.items.into_iter().filter_map(|item| match item {

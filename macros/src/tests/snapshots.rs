@@ -69,13 +69,13 @@ fn generic_with_a_rule_and_a_default() {
                         jvp: __p::None,
                     };
                     #[inline(always)]
-                    fn shapes<S: __p::Sink>(s: &mut S, v: &[S::V]) -> bool {
-                        true && s.buffer(0, [S::get(v, 0)]) && s.buffer(1, [S::get(v, 0)])
+                    fn shapes<__S: __p::Sink>(s: &mut __S, v: &[__S::V]) -> bool {
+                        true && s.buffer(0, [__S::get(v, 0)]) && s.buffer(1, [__S::get(v, 0)])
                     }
                 }
                 impl<T: Float> __p::Kernel<(T,)> for __ffi_rms_norm {
                     const PARAMS: &'static [__p::Spec] = &[
-                        __p::buffer::<__p::Cpu, &[T]>("x", &[0]),
+                        __p::buffer::<__p::Cpu, &[T]>("x", &[0], <Self as __p::Operation>::INFO),
                         __p::attr::<
                             f64,
                         >(
@@ -88,13 +88,14 @@ fn generic_with_a_rule_and_a_default() {
                             })),
                         ),
                         __p::dim::<usize>("n"),
-                        __p::buffer::<__p::Cpu, &mut [T]>("y", &[0]),
+                        __p::buffer::<__p::Cpu, &mut [T]>("y", &[0], <Self as __p::Operation>::INFO),
                     ];
                     const PLAN: __p::Plan = __p::plan(
                         <Self as __p::Kernel<(T,)>>::PARAMS,
                         <Self as __p::Operation>::INFO,
                     );
                     fn threads(dims: &[i64]) -> usize {
+                        #[allow(unused_variables)]
                         let n = __p::from_dim::<usize>(dims[0]);
                         most::<T>(n, n / 2)
                     }
@@ -214,26 +215,26 @@ fn shapes_with_attributes_and_conditions() {
                         jvp: __p::None,
                     };
                     #[inline(always)]
-                    fn shapes<S: __p::Sink>(s: &mut S, v: &[S::V]) -> bool {
-                        true && s.buffer(0, [S::get(v, 0), S::get(v, 1)])
+                    fn shapes<__S: __p::Sink>(s: &mut __S, v: &[__S::V]) -> bool {
+                        true && s.buffer(0, [__S::get(v, 0), __S::get(v, 1)])
                             && s
                                 .buffer(
                                     1,
                                     [
-                                        S::select(
-                                            S::get(v, 2),
-                                            S::get(v, 0),
-                                            S::min(S::get(v, 0), S::get(v, 1)),
+                                        __S::select(
+                                            __S::get(v, 2),
+                                            __S::get(v, 0),
+                                            __S::min(__S::get(v, 0), __S::get(v, 1)),
                                         ),
-                                        S::add(S::mul(S::int(2), S::get(v, 1)), S::int(1)),
+                                        __S::add(__S::mul(__S::int(2), __S::get(v, 1)), __S::int(1)),
                                     ],
                                 ) && s.buffer(2, [])
-                            && s.require(S::ge(S::get(v, 0), S::get(v, 1)), "a must be tall")
+                            && s.require(__S::ge(__S::get(v, 0), __S::get(v, 1)), "a must be tall")
                             && s
                                 .require(
-                                    S::or(
-                                        S::not(S::get(v, 2)),
-                                        S::eq(S::rem(S::get(v, 3), S::int(2)), S::int(0)),
+                                    __S::or(
+                                        __S::not(__S::get(v, 2)),
+                                        __S::eq(__S::rem(__S::get(v, 3), __S::int(2)), __S::int(0)),
                                     ),
                                     "k must be even",
                                 )
@@ -241,11 +242,20 @@ fn shapes_with_attributes_and_conditions() {
                 }
                 impl __p::Kernel<()> for __ffi_type {
                     const PARAMS: &'static [__p::Spec] = &[
-                        __p::buffer::<__p::Cpu, &'_ [f64]>("a", &[0, 1]),
+                        __p::buffer::<
+                            __p::Cpu,
+                            &'_ [f64],
+                        >("a", &[0, 1], <Self as __p::Operation>::INFO),
                         __p::attr::<bool>("keep", __p::None),
-                        __p::param::<Option<i64>>("k"),
-                        __p::buffer::<__p::Cpu, &mut [f64]>("q", &[-1, -1]),
-                        __p::buffer::<__p::Cpu, &mut [i32]>("info", &[]),
+                        __p::param::<Option<i64>>("k", <Self as __p::Operation>::INFO),
+                        __p::buffer::<
+                            __p::Cpu,
+                            &mut [f64],
+                        >("q", &[-1, -1], <Self as __p::Operation>::INFO),
+                        __p::buffer::<
+                            __p::Cpu,
+                            &mut [i32],
+                        >("info", &[], <Self as __p::Operation>::INFO),
                     ];
                     const PLAN: __p::Plan = __p::plan(
                         <Self as __p::Kernel<()>>::PARAMS,
@@ -340,10 +350,8 @@ fn cuda_with_two_variables_and_lifetimes() {
             where
                 I: Index<'a>,
             {}
-            #[cfg(feature = "cuda")]
             #[doc(hidden)]
             pub(crate) enum __ffi_gather {}
-            #[cfg(feature = "cuda")]
             #[doc(hidden)]
             #[allow(clippy::question_mark)]
             const _: () = {
@@ -364,9 +372,9 @@ fn cuda_with_two_variables_and_lifetimes() {
                         jvp: __p::Some(|| <self::__ffi_j as __p::Operation>::INFO),
                     };
                     #[inline(always)]
-                    fn shapes<S: __p::Sink>(s: &mut S, v: &[S::V]) -> bool {
-                        true && s.buffer(0, [S::get(v, 0)]) && s.buffer(1, [S::get(v, 1)])
-                            && s.buffer(2, [S::get(v, 1)])
+                    fn shapes<__S: __p::Sink>(s: &mut __S, v: &[__S::V]) -> bool {
+                        true && s.buffer(0, [__S::get(v, 0)]) && s.buffer(1, [__S::get(v, 1)])
+                            && s.buffer(2, [__S::get(v, 1)])
                     }
                 }
                 impl<T: Element, I> __p::Kernel<(T, I)> for __ffi_gather
@@ -374,10 +382,19 @@ fn cuda_with_two_variables_and_lifetimes() {
                     I: for<'a> Index<'a>,
                 {
                     const PARAMS: &'static [__p::Spec] = &[
-                        __p::param::<Stream>("stream"),
-                        __p::buffer::<__p::Cuda, DeviceSlice<'_, T>>("x", &[0]),
-                        __p::buffer::<__p::Cuda, DeviceSlice<'_, I>>("at", &[1]),
-                        __p::buffer::<__p::Cuda, DeviceSliceMut<'_, T>>("y", &[1]),
+                        __p::param::<Stream>("stream", <Self as __p::Operation>::INFO),
+                        __p::buffer::<
+                            __p::Cuda,
+                            DeviceSlice<'_, T>,
+                        >("x", &[0], <Self as __p::Operation>::INFO),
+                        __p::buffer::<
+                            __p::Cuda,
+                            DeviceSlice<'_, I>,
+                        >("at", &[1], <Self as __p::Operation>::INFO),
+                        __p::buffer::<
+                            __p::Cuda,
+                            DeviceSliceMut<'_, T>,
+                        >("y", &[1], <Self as __p::Operation>::INFO),
                     ];
                     const PLAN: __p::Plan = __p::plan(
                         <Self as __p::Kernel<(T, I)>>::PARAMS,
@@ -486,13 +503,13 @@ fn rank_zero_and_nothing_else() {
                         jvp: __p::None,
                     };
                     #[inline(always)]
-                    fn shapes<S: __p::Sink>(s: &mut S, v: &[S::V]) -> bool {
+                    fn shapes<__S: __p::Sink>(s: &mut __S, v: &[__S::V]) -> bool {
                         true && s.buffer(0, [])
                     }
                 }
                 impl __p::Kernel<()> for __ffi_answer {
                     const PARAMS: &'static [__p::Spec] = &[
-                        __p::buffer::<__p::Cpu, &mut f32>("y", &[]),
+                        __p::buffer::<__p::Cpu, &mut f32>("y", &[], <Self as __p::Operation>::INFO),
                     ];
                     const PLAN: __p::Plan = __p::plan(
                         <Self as __p::Kernel<()>>::PARAMS,
@@ -585,7 +602,7 @@ fn mistakes_leave_the_function_and_an_empty_operation() {
                     jvp: __p::None,
                 };
                 #[inline(always)]
-                fn shapes<S: __p::Sink>(s: &mut S, v: &[S::V]) -> bool {
+                fn shapes<__S: __p::Sink>(s: &mut __S, v: &[__S::V]) -> bool {
                     true
                 }
             }
@@ -597,7 +614,7 @@ fn mistakes_leave_the_function_and_an_empty_operation() {
             "`platform` is `cpu` or `cuda`"
         }
         ::core::compile_error! {
-            "a literal in a shape is an integer that fits into `i64`"
+            "a literal in a shape is an integer: pass other numbers as attributes"
         }
         ::core::compile_error! {
             "this is no marker of a parameter: the markers are `#[shape(..)]`, `#[dim]`, `#[scratch(..)]` and `#[attr(..)]`"

@@ -44,6 +44,8 @@ def _report(path: str) -> int:
         print(f"\nerror: {error}", file=sys.stderr)
         return 1
     print(f"\n{library.__file__}: {len(library)} operations")
+    if library.replacements:
+        print(f"  and handlers in the place of other libraries': {', '.join(sorted(library.replacements))}")
     for warning in caught:
         print(f"  warning: {warning.message}")
     return max([_describe(operation) for operation in library], default=0)

@@ -170,6 +170,8 @@ def _round(value: Any, dtype: str) -> np.ndarray[Any, Any]:
 def _cast_array(value: Any, dtype: str) -> Value:
     if isinstance(value, (str, bytes)) or not isinstance(value, (np.ndarray, list, tuple)):
         raise Mismatch(_received(value))
+    if isinstance(value, np.ma.MaskedArray):
+        raise Mismatch("a masked array: pass its data")
     if isinstance(value, np.ndarray):
         if value.ndim != 1:
             raise Mismatch(f"array of shape {value.shape}")

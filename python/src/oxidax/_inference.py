@@ -118,7 +118,8 @@ def _check_axes(
     for index, (buffer, shape) in enumerate(zip(definition.arguments, shapes, strict=True)):
         assert shape is not None
         for axis, expr in enumerate(buffer.shape, -len(buffer.shape)):
-            if bare_dim(expr) is not None or any(a not in attributes for a in names(expr, "attr")):
+            known = all(a in attributes for a in names(expr, "attr")) and all(d in out.dims for d in names(expr, "dim"))
+            if bare_dim(expr) is not None or not known:
                 continue
             try:
                 size = evaluate(expr, out.dims, attributes)

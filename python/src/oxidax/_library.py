@@ -81,7 +81,7 @@ class Library:
 
 _lock = threading.RLock()
 _libraries: dict[str, Library] = {}  # by sha256 of the file
-_owners: dict[tuple[str, str], str] = {}  # (target, platform) -> path of the library
+_owners: dict[tuple[str, str], tuple[str, str]] = {}  # (target, platform) -> path and sha256 of the library
 
 
 def load(path: str | os.PathLike[str]) -> Library:
@@ -119,9 +119,9 @@ def _make(opened: SharedObject) -> Library:
     refuse_abort(panic, path)
     replacements = [d for d in definitions if d.drop_in]
     groups = _by_operation([d for d in definitions if not d.drop_in], path)
-    handlers = _handlers_of(groups, table, path)
-    _refuse_incompatible(groups, handlers, path)
-    renamed, owners = _private_names(groups, sha256)
+    handlers = _handlers_of([*groups, replacements], table, path)
+    _refuse_incompatible([*groups, replacements], handlers, path)
+    renamed, owners = _private_names(groups, path, sha256)
     try:
         operations = [Operation(group, renamed.get(group[0].target, group[0].target)) for group in groups]
         _autodiff.wire(operations)
@@ -142,9 +142,8 @@ def _make(opened: SharedObject) -> Library:
                 raise LoadError(
                     f'{path}: XLA refuses the handler "{operation.target}" for {definition.platform}: {error}'
                 ) from error
-            _owners[operation.target, definition.platform] = path
-    drop_ins = _handlers_of([replacements], table, path)
-    return Library(path, sha256, operations, {d.target: drop_ins[d.id] for d in replacements})
+            _owners[operation.target, definition.platform] = path, sha256
+    return Library(path, sha256, operations, {d.target: handlers[d.id] for d in replacements})
 
 
 def _handlers_of(groups: list[list[Definition]], table: HandlerTable, path: str) -> dict[str, Handler]:
@@ -198,8 +197,11 @@ def _refuse_incompatible(groups: list[list[Definition]], handlers: dict[str, Han
             )
 
 
-def _private_names(groups: list[list[Definition]], sha256: str) -> tuple[dict[str, str], list[str]]:
-    """New names for targets that are taken, and who has taken them."""
+def _private_names(groups: list[list[Definition]], path: str, sha256: str) -> tuple[dict[str, str], list[str]]:
+    """New names for targets that are taken, and who has taken them.
+
+    A library takes nothing from itself: XLA may have refused one of its handlers before, after it took others.
+    """
     renamed: dict[str, str] = {}
     owners: list[str] = []
     for group in groups:
@@ -207,8 +209,8 @@ def _private_names(groups: list[list[Definition]], sha256: str) -> tuple[dict[st
             target = definition.target
             owner = _owners.get((target, definition.platform))
             if owner is None and target in _jax.claimed_targets(definition.platform):
-                owner = "another package"
-            if owner is not None:
-                owners.append(owner)
+                owner = "another package", ""
+            if owner not in (None, (path, sha256)):
+                owners.append(owner[0])
                 renamed[target] = f"{target}@{sha256[:8]}"
     return renamed, list(dict.fromkeys(owners))

@@ -27,7 +27,7 @@ from oxidax._shared_object import SharedObject
 class Operation:
     """One JAX operation, made from one Rust function with ``#[ffi_handler]``.
 
-    It works under every transformation of JAX. ``primitive`` is its `jax.extend.core.Primitive`, for those who
+    JAX transforms it as it does its own operations. ``primitive`` is its `jax.extend.core.Primitive`, for those who
     want to add or replace a rule; ``target`` is its name in compiled and exported programs.
     """
 
@@ -220,11 +220,12 @@ def _keywords(definition: Definition) -> dict[str, str]:
     """The accepted keywords, as they are and as Python can spell them."""
     names = [*definition.attributes, *definition.dim_keywords]
     names += ["dtype"] if definition.dtype_result is not None else []
-    twice = {name for name in names if names.count(name) > 1}
+    spelt = [_identifier(name) for name in [*(buffer.name for buffer in definition.arguments), *names]]
+    twice = {name for name in spelt if spelt.count(name) > 1}
     if twice:
         raise LoadError(
-            f"{definition.name}: {', '.join(sorted(twice))} would be two keywords of one call: "
-            'rename the attribute with #[attr(name = "..")]'
+            f"{definition.name}: {', '.join(sorted(twice))} would be two parameters of one call: "
+            'rename one of them, an attribute with #[attr(name = "..")]'
         )
     return {_identifier(name): name for name in names} | {name: name for name in names}
 

@@ -102,7 +102,15 @@ def _check_fwd(primal: Definition, fwd: Definition) -> tuple[Buffer, ...]:
         if kind == "argument" and len(have) > len(want):
             raise LoadError(f'{where}: argument "{have[len(want)].name}": {primal.name} has no such input')
     _check_attributes(where, primal, fwd)
+    _check_dims(where, primal, fwd)
     return fwd.results[len(primal.results) :]
+
+
+def _check_dims(where: str, primal: Definition, rule: Definition) -> None:
+    """A rule that chooses sizes of its results has them from the operation."""
+    for dim in rule.dim_keywords:
+        if dim not in primal.dims:
+            raise LoadError(f'{where}: dim "{dim}" is in none of its inputs, nor a dim of {primal.name}')
 
 
 def _match_fwd(primal: Definition, fwd: Operation) -> Rule:
@@ -150,9 +158,7 @@ class _Names:
                 )
         self._check_results(where, prefix, definition, returned)
         _check_attributes(where, primal, definition)
-        for dim in definition.dim_keywords:
-            if dim not in primal.dims:
-                raise LoadError(f'{where}: dim "{dim}" is in none of its inputs, nor a dim of {primal.name}')
+        _check_dims(where, primal, definition)
         return Rule(rule, tuple(self._instance(role, prefix, definition, i) for i in range(len(primal.instances))))
 
     def _floating(self, buffers: tuple[Buffer, ...]) -> list[Buffer]:

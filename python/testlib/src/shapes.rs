@@ -57,6 +57,12 @@ fn repeat_jvp(#[shape()] t_x: &f32, #[shape(k)] t_y: &mut [f32]) {
     t_y.fill(*t_x);
 }
 
+/// The even elements: a size of the result that the operand alone does not tell.
+#[ffi_handler]
+fn evens(#[shape(2 * k)] x: &[f32], #[shape(k)] y: &mut [f32]) {
+    y.iter_mut().zip(x.iter().step_by(2)).for_each(|(y, &x)| *y = x);
+}
+
 /// Shrinks by a constant, which can make a size negative.
 #[ffi_handler()]
 fn shrink(#[shape(n)] x: &[f32], #[shape(n - 4)] y: &mut [f32]) {

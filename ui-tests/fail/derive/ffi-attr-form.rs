@@ -6,6 +6,8 @@ use oxidax::prelude::*;
 enum Mode {
     #[ffi_attr(rename = "full")]
     Full,
+    #[ffi_attr(name = path)]
+    Thin,
 }
 
 fn main() {}

@@ -2,7 +2,13 @@
 
 use oxidax::prelude::*;
 
-#[ffi_handler]
-fn f(#[shape(m, n)] x: &[f32], k: i64, full: bool, #[shape(n / 2.0)] y: &mut [f32]) {}
+#[ffi_handler(require(full == true, "only whole"))]
+fn f(
+    #[shape(m, n)] x: &[f32],
+    side: &str,
+    full: bool,
+    #[shape(n / 2.0, if side == "L" { m } else { n }, 9223372036854775808)] y: &mut [f32],
+) {
+}
 
 fn main() {}

@@ -1,9 +1,9 @@
 """Tests an operation against what it declares: `opcheck`.
 
-from oxidax.testing import opcheck
+    from oxidax.testing import opcheck
 
-def test_rms_norm():
-opcheck(ops.rms_norm, x, eps=1e-6)
+    def test_rms_norm():
+        opcheck(ops.rms_norm, x, eps=1e-6)
 """
 
 from __future__ import annotations

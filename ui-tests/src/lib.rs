@@ -1,4 +1,5 @@
-//! Lints find nothing in an expansion, not even those that few crates turn on.
+//! Lints find nothing in an expansion, not even those that few crates turn on. A library, and its handlers are public:
+//! several of the lints look at nothing else.
 #![forbid(unsafe_code, non_camel_case_types, missing_docs)]
 #![deny(
     warnings,
@@ -38,7 +39,7 @@ use oxidax::prelude::*;
     threads = n.min(size_of::<T>()),
     require(n > 0, "x must not be empty")
 )]
-fn generic<T: Float>(
+pub fn generic<T: Float>(
     #[shape(n)] x: &[T],
     #[attr(default = 1.0)] by: f64,
     tag: Option<&str>,
@@ -51,15 +52,36 @@ fn generic<T: Float>(
     assert!(up || n > 0);
 }
 
+/// Documented.
 #[ffi_handler]
-const fn plain(#[shape] y: &mut f32) {
+pub const fn plain(#[shape] y: &mut f32) {
+    *y = 1.0;
+}
+
+/// Documented.
+#[deprecated]
+#[ffi_handler]
+pub const fn old(#[shape] y: &mut f32) {
     *y = 1.0;
 }
 
 #[deprecated]
-#[ffi_handler]
-const fn old(#[shape] y: &mut f32) {
-    *y = 1.0;
+type Old<'a> = &'a [f32];
+
+/// Documented.
+#[ffi_handler(batch = parallel, threads = limits().n)]
+#[expect(deprecated)]
+pub fn excused(#[shape(n)] x: Old<'_>, #[shape(n)] y: &mut [f32]) {
+    #![expect(clippy::indexing_slicing, reason = "an inner attribute")]
+    y[0] = x[0];
+}
+
+struct Limits {
+    n: usize,
+}
+
+const fn limits() -> Limits {
+    Limits { n: 2 }
 }
 
 #[test]
