@@ -1,4 +1,5 @@
 //! What handlers share: work memory, and threads.
+#![forbid(unsafe_code)]
 
 use std::sync::OnceLock;
 

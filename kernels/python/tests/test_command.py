@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -9,10 +10,9 @@ import sys
 import pytest
 
 
-def command(*arguments: str) -> tuple[int, str]:
-    done = subprocess.run(
-        [sys.executable, "-m", "oxidax_kernels", *arguments], capture_output=True, text=True, check=False
-    )
+def command(*arguments: str, **environment: str) -> tuple[int, str]:
+    command = [sys.executable, "-m", "oxidax_kernels", *arguments]
+    done = subprocess.run(command, env={**os.environ, **environment}, capture_output=True, text=True, check=False)
     return done.returncode, re.sub(" +", " ", done.stdout + done.stderr)
 
 
@@ -23,6 +23,11 @@ def test_it_says_what_xla_has():
     assert "SciPy " in printed
     for line in ("cholesky potrf c, d, s, z ours", "qr orgqr d, s ours", "qr ungqr c, z ours", "eigh heevd c, z ours"):
         assert line in printed
+
+
+def test_where_jax_is_told_to_use_another_device():
+    code, printed = command(JAX_PLATFORMS="cuda")
+    assert code == 0, printed
 
 
 def test_a_part():

@@ -275,6 +275,12 @@ def test_a_missing_library_is_named(run_python, tmp_path):
     )
     assert "FileNotFoundError: the variable OXIDAX_KERNELS_LIBRARY names" in printed
     assert "cargo build --release -p oxidax-kernels" in printed
+    printed = run_python(
+        "import oxidax_kernels; oxidax_kernels.uninstall(); import jax; jax.devices(); oxidax_kernels.uninstall()\n"
+        "print(oxidax_kernels.installed())",
+        OXIDAX_KERNELS_LIBRARY=str(tmp_path / "no.so"),
+    )
+    assert printed.strip() == "()"
 
 
 def test_everything_is_installed_here():

@@ -186,6 +186,29 @@ def test_pivoted_qr_near_the_end_of_the_range(dtype):
     np.testing.assert_allclose(r / dtype_max(dtype), expected[1], atol=20 * np.finfo(dtype).eps)
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_pivoted_qr_keeps_small_numbers_beside_large_ones(dtype):
+    ends = np.array([1e32, 1e-32] if dtype in ("float32", "complex64") else [1e300, 1e-300])
+    _, r, _ = jax.lax.linalg.qr(np.diag(ends).astype(dtype), pivoting=True)
+    np.testing.assert_allclose(np.abs(np.diagonal(r)), ends, rtol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("batch", [1, 3, 40])
+def test_pivots_whose_inverses_vanish(dtype, batch):
+    """Under XLA, subnormal numbers are zero."""
+    large = float(np.finfo(dtype).max) / 2
+    a = np.tile(np.array([[large, large / 2], [large / 2, large]], dtype), (batch, 1, 1))
+    lu, _, _ = jax.lax.linalg.lu(a)
+    np.testing.assert_allclose(lu[:, 1, 0], 0.5, rtol=1e-6)
+    np.testing.assert_allclose(lu[:, 1, 1], 0.75 * large, rtol=1e-6)
+    if "lapack_strsm_ffi" in oxidax_kernels.installed():
+        b = np.full((batch, 2, 3), large / 2, dtype)
+        x = jax.lax.linalg.triangular_solve(a, b, left_side=True, lower=True)
+        np.testing.assert_allclose(x[:, 0], 0.5, rtol=1e-6)
+        np.testing.assert_allclose(x[:, 1], 0.25, rtol=1e-6)
+
+
 def dtype_max(dtype):
     """A quarter of the largest number."""
     return np.finfo(dtype).max / 4

@@ -104,6 +104,18 @@ def test_numbers_whose_squares_overflow_or_vanish():
         check(dtype, b.shape, x=distance(x[None], ops.spsolve(data, indices, indptr, b)[None], dtype, 9))
 
 
+def test_numbers_whose_inverses_vanish():
+    """Under XLA, subnormal numbers are zero."""
+    places = np.arange(3, dtype=np.int32)
+    for dtype, large in (("float32", 2e38), ("complex64", 2e38), ("float64", 1e308), ("complex128", 1e308)):
+        one = np.array([large], dtype)
+        np.testing.assert_allclose(ops.spsolve(one, places[:1], places[:2], one), [1], rtol=1e-6)
+        data = np.array([large / 2] * 3, dtype)
+        indices, indptr = np.array([0, 0, 1], np.int32), np.array([0, 1, 3], np.int32)
+        b = np.array([large / 2, large], dtype)
+        np.testing.assert_allclose(ops.spsolve(data, indices, indptr, b, reorder=0), [1, 1], rtol=1e-5)
+
+
 def test_wrong_calls_are_refused():
     data, indices, indptr = system(4, "float32")
     b = np.ones(4, np.float32)
@@ -144,6 +156,22 @@ def test_derivatives_are_those_of_the_dense_solution(dtype):
         data=distance(ct_data[None, :used], (-y[row] * x[indices[:used]])[None], dtype, 30),
     )
     assert (ct_data[used:] == 0).all()
+
+
+def test_the_reverse_rule_refuses_the_matrix_that_the_solution_refused_and_no_other():
+    indices, indptr = np.array([0, 0, 1], np.int32), np.array([0, 1, 3], np.int32)
+
+    def solve(data, b):
+        return ops.spsolve(data, indices, indptr, b)
+
+    # R of the transpose has 1e-7 on its diagonal, and that of the matrix has not.
+    data, b = np.array([1.0, 1e7, 1.0]), np.ones(2)
+    reverse, forward = (jacobian(solve, argnums=1)(data, b) for jacobian in (jax.jacrev, jax.jacfwd))
+    np.testing.assert_allclose(reverse, [[1, 0], [-1e7, 1]], rtol=1e-8)
+    np.testing.assert_allclose(forward, reverse, rtol=1e-8)
+    singular = np.array([1.0, 1.0, 1e-9])
+    _, pull = jax.vjp(solve, singular, b)
+    assert all(np.isnan(ct).all() for ct in pull(np.ones(2)))
 
 
 def test_a_matrix_that_fills_all_memory_is_an_error(run_python):

@@ -172,6 +172,8 @@ def test_symmetric_product_leaves_a_term_out_whose_factor_is_zero(dtype):
     nan, one = np.full((4, 4), np.nan, dtype), np.ones((4, 4), dtype)
     np.testing.assert_array_equal(ops.symmetric_product(one, nan), 4 * one)
     np.testing.assert_array_equal(ops.symmetric_product(nan, one, alpha=0.0, beta=2.0), 2 * one)
+    _, pull = jax.vjp(lambda c: ops.symmetric_product(one, c), one)
+    np.testing.assert_array_equal(pull(nan)[0], 0 * one)
     spoilt = np.array(one)
     spoilt[1, 2] = np.nan
     found = ops.symmetric_product(spoilt, one, beta=1.0)

@@ -90,7 +90,7 @@ impl<T: Lapack> Geqp3<T> {
             order(pivots);
             return 0;
         }
-        let factor = scale(a);
+        let factor = scale(a, len(m));
         if let Some(factor) = factor {
             a.iter_mut().for_each(|x| *x = *x * T::from(factor));
         }
@@ -135,10 +135,11 @@ fn order(pivots: &mut [Int]) {
     }
 }
 
-/// A power of two by which `a` is multiplied for its norms to be finite.
-fn scale<T: Lapack>(a: &[T]) -> Option<T::RealPart> {
+/// A power of two by which `a`, of so many rows, is multiplied for the sums over a column to be finite.
+fn scale<T: Lapack>(a: &[T], rows: usize) -> Option<T::RealPart> {
     let largest = a.iter().fold(T::RealPart::zero(), |largest, x| largest.max(x.re().abs()).max(x.im().abs()));
-    // Far more than the norm of a column is larger than its largest part.
-    let room = T::RealPart::epsilon();
+    // A product of two complex numbers has two terms in each part, and a column less its reflection is up to twice as large.
+    let terms = 8.0 * rows.next_power_of_two() as f64;
+    let room = num_traits::cast::<_, T::RealPart>(terms)?.recip();
     (largest > T::RealPart::max_value() * room).then_some(room)
 }

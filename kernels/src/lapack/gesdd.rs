@@ -75,7 +75,7 @@ impl<T: Lapack> Gesdd<T> {
         remembered((address, job as u32, [m, n, 0]), || {
             let (mut answer, mut real) = ([T::zero()], [num_traits::zero()]);
             let question = Workspace { work: &mut answer, real: &mut real, int: &mut [0] };
-            self.call(ASK, SvdResults::none(), question);
+            self.call(ASK, &mut [], SvdResults::none(), question);
             answered(answer[0], self.minimum())
         })
     }
@@ -111,41 +111,34 @@ impl<T: Lapack> Gesdd<T> {
     }
 
     /// Decomposes `a`; `s` has `min(m, n)` elements, in descending order. info > 0: neither algorithm converged.
-    pub fn run(
-        &self,
-        a: &mut [T],
-        s: &mut [T::RealPart],
-        u: &mut [T],
-        vt: &mut [T],
-        workspace: Workspace<'_, T>,
-    ) -> Int {
-        let mut results = SvdResults { a, s, u, vt };
-        results.check(self.shape);
+    pub fn run(&self, a: &[T], s: &mut [T::RealPart], u: &mut [T], vt: &mut [T], workspace: Workspace<'_, T>) -> Int {
+        let mut results = SvdResults { s, u, vt };
+        results.check(self.shape, a);
         workspace.check(self.workspace());
         if self.shape.is_empty(&mut results) {
             return 0;
         }
-        let info = if all_finite(results.a) { self.attempt(&mut results, workspace) } else { NOT_FINITE };
+        let info = if all_finite(a) { self.attempt(a, &mut results, workspace) } else { NOT_FINITE };
         results.finish(self.shape.job, info)
     }
 
-    fn attempt(&self, results: &mut SvdResults<'_, T>, workspace: Workspace<'_, T>) -> Int {
+    fn attempt(&self, a: &[T], results: &mut SvdResults<'_, T>, workspace: Workspace<'_, T>) -> Int {
         let Workspace { work, real, int } = workspace;
         let (work, memory) = work.split_at_mut(self.scratch());
-        let info = results.lend(self.shape, memory, |results| {
-            self.call(self.lwork, results, Workspace { work: &mut *work, real: &mut *real, int: &mut *int })
+        let info = results.lend(self.shape, a, memory, |a, results| {
+            self.call(self.lwork, a, results, Workspace { work: &mut *work, real: &mut *real, int: &mut *int })
         });
         if info <= 0 {
             return info;
         }
         let gesvd = Gesvd::least(self.routines, self.shape);
-        results.lend(self.shape, memory, |results| gesvd.retry(results, Workspace { work, real, int }))
+        results.lend(self.shape, a, memory, |a, results| gesvd.retry(a, results, Workspace { work, real, int }))
     }
 
     /// Calls LAPACK, or asks it with `lwork` of [`ASK`].
-    fn call(&self, lwork: Int, results: SvdResults<'_, T>, workspace: Workspace<'_, T>) -> Int {
+    fn call(&self, lwork: Int, a: &mut [T], results: SvdResults<'_, T>, workspace: Workspace<'_, T>) -> Int {
         let SvdShape { job, m, n } = self.shape;
-        let SvdResults { a, s, u, vt } = results;
+        let SvdResults { s, u, vt } = results;
         let (job, ldu, ldvt) = (job.letter(), leading(m), leading(self.shape.rows()));
         let (a, s, u, vt) = (a.as_mut_ptr(), s.as_mut_ptr(), u.as_mut_ptr(), vt.as_mut_ptr());
         let Workspace { work, real, int } = workspace;
@@ -211,10 +204,10 @@ mod tests {
             let matrix: Vec<f64> = (0..m * n).map(|x| f64::from(x as u32 % 7)).collect();
             let decompose = |library, job| {
                 let gesdd = Gesdd::on(library, job, m, n).unwrap();
-                let (mut a, mut s) = (matrix.clone(), [0.0; 2]);
+                let mut s = [0.0; 2];
                 let (mut u, mut vt) = (vec![0.0; m * 2], vec![0.0; 2 * n]);
                 let mut workspace = OwnedWorkspace::new(gesdd.workspace());
-                assert_eq!(gesdd.run(&mut a, &mut s, &mut u, &mut vt, workspace.lend()), 0);
+                assert_eq!(gesdd.run(&matrix, &mut s, &mut u, &mut vt, workspace.lend()), 0);
                 s
             };
             for job in [SvdJob::Some, SvdJob::None] {

@@ -88,7 +88,6 @@ impl SvdShape {
 
 /// Where the results go.
 pub(super) struct SvdResults<'a, T: Lapack> {
-    pub a: &'a mut [T],
     pub s: &'a mut [T::RealPart],
     pub u: &'a mut [T],
     pub vt: &'a mut [T],
@@ -97,31 +96,33 @@ pub(super) struct SvdResults<'a, T: Lapack> {
 impl<T: Lapack> SvdResults<'_, T> {
     /// For a question about the workspace.
     pub(super) fn none() -> Self {
-        SvdResults { a: &mut [], s: &mut [], u: &mut [], vt: &mut [] }
+        SvdResults { s: &mut [], u: &mut [], vt: &mut [] }
     }
 
-    /// Calls LAPACK on a copy of the matrix, which it destroys, and for complex types on a `vt` with room behind it: both
+    /// Calls LAPACK on a copy of the matrix `a`, which it destroys, and for complex types on a `vt` with room behind it: both
     /// in `memory`, as long as [`SvdShape::room`] says together.
     pub(super) fn lend(
         &mut self,
         shape: SvdShape,
+        a: &[T],
         memory: &mut [T],
-        call: impl FnOnce(SvdResults<'_, T>) -> Int,
+        call: impl FnOnce(&mut [T], SvdResults<'_, T>) -> Int,
     ) -> Int {
-        let SvdResults { a, s, u, vt } = self;
+        let SvdResults { s, u, vt } = self;
         let (copy, memory) = memory.split_at_mut(shape.room::<T>()[0]);
         let copy = &mut copy[..a.len()];
         copy.copy_from_slice(a);
         if shape.job == SvdJob::None {
-            return call(SvdResults { a: copy, s, u, vt });
+            return call(copy, SvdResults { s, u, vt });
         }
-        with_room(vt, memory, |vt| call(SvdResults { a: copy, s, u, vt }))
+        with_room(vt, memory, |vt| call(copy, SvdResults { s, u, vt }))
     }
 
-    /// Panics unless each has its length. Without vectors, `u` and `vt` may have any: LAPACK does not see them.
-    pub(super) fn check(&self, shape: SvdShape) {
+    /// Panics unless each, and the matrix `a`, has its length. Without vectors, `u` and `vt` may have any: LAPACK does not
+    /// see them.
+    pub(super) fn check(&self, shape: SvdShape, a: &[T]) {
         let (m, n) = (len(shape.m), len(shape.n));
-        assert_eq!(self.a.len(), m * n, "svd: a is not m x n");
+        assert_eq!(a.len(), m * n, "svd: a is not m x n");
         assert_eq!(self.s.len(), len(shape.k()), "svd: s has not min(m, n) elements");
         if shape.job != SvdJob::None {
             assert_eq!(self.u.len(), m * len(shape.columns()), "svd: u has not m rows, or not its columns");
@@ -132,7 +133,6 @@ impl<T: Lapack> SvdResults<'_, T> {
     /// Writes what LAPACK did not: NaN after a failure, zeros for vectors that were not asked for.
     pub(super) fn finish(&mut self, job: SvdJob, info: Int) -> Int {
         if info != 0 {
-            self.a.fill(T::NAN);
             self.s.fill(T::NAN.re());
             self.u.fill(T::NAN);
             self.vt.fill(T::NAN);
@@ -198,7 +198,7 @@ impl<T: Lapack> Gesvd<T> {
         remembered((address, job as u32, [m, n, 0]), || {
             let (mut answer, mut real) = ([T::zero()], [num_traits::zero()]);
             let question = Workspace { work: &mut answer, real: &mut real, int: &mut [0] };
-            self.call(ASK, SvdResults::none(), question);
+            self.call(ASK, &mut [], SvdResults::none(), question);
             answered(answer[0], self.minimum())
         })
     }
@@ -218,39 +218,33 @@ impl<T: Lapack> Gesvd<T> {
     }
 
     /// Decomposes `a`; `s` has `min(m, n)` elements, in descending order. info > 0: that many values did not converge.
-    pub fn run(
-        &self,
-        a: &mut [T],
-        s: &mut [T::RealPart],
-        u: &mut [T],
-        vt: &mut [T],
-        workspace: Workspace<'_, T>,
-    ) -> Int {
-        let mut results = SvdResults { a, s, u, vt };
-        results.check(self.shape);
+    pub fn run(&self, a: &[T], s: &mut [T::RealPart], u: &mut [T], vt: &mut [T], workspace: Workspace<'_, T>) -> Int {
+        let mut results = SvdResults { s, u, vt };
+        results.check(self.shape, a);
         workspace.check(self.workspace());
         if self.shape.is_empty(&mut results) {
             return 0;
         }
-        let info = if all_finite(results.a) { self.attempt(&mut results, workspace) } else { NOT_FINITE };
+        let info = if all_finite(a) { self.attempt(a, &mut results, workspace) } else { NOT_FINITE };
         results.finish(self.shape.job, info)
     }
 
-    fn attempt(&self, results: &mut SvdResults<'_, T>, workspace: Workspace<'_, T>) -> Int {
+    fn attempt(&self, a: &[T], results: &mut SvdResults<'_, T>, workspace: Workspace<'_, T>) -> Int {
         let Workspace { work, real, int } = workspace;
         let (work, memory) = work.split_at_mut(self.lwork());
-        results.lend(self.shape, memory, |results| self.call(self.lwork, results, Workspace { work, real, int }))
+        results
+            .lend(self.shape, a, memory, |a, results| self.call(self.lwork, a, results, Workspace { work, real, int }))
     }
 
     /// The second attempt of `gesdd`, over results and memory whose lengths that has checked.
-    pub(super) fn retry(&self, results: SvdResults<'_, T>, workspace: Workspace<'_, T>) -> Int {
-        self.call(self.lwork, results, workspace)
+    pub(super) fn retry(&self, a: &mut [T], results: SvdResults<'_, T>, workspace: Workspace<'_, T>) -> Int {
+        self.call(self.lwork, a, results, workspace)
     }
 
     /// Calls LAPACK, or asks it with `lwork` of [`ASK`].
-    fn call(&self, lwork: Int, results: SvdResults<'_, T>, workspace: Workspace<'_, T>) -> Int {
+    fn call(&self, lwork: Int, a: &mut [T], results: SvdResults<'_, T>, workspace: Workspace<'_, T>) -> Int {
         let SvdShape { job, m, n } = self.shape;
-        let SvdResults { a, s, u, vt } = results;
+        let SvdResults { s, u, vt } = results;
         let (job, ldu, ldvt) = (job.letter(), leading(m), leading(self.shape.rows()));
         let (a, s, u, vt) = (a.as_mut_ptr(), s.as_mut_ptr(), u.as_mut_ptr(), vt.as_mut_ptr());
         let (work, real) = (workspace.work.as_mut_ptr(), workspace.real.as_mut_ptr());

@@ -85,9 +85,7 @@ fn decompose<T: Lapack>(
     vh: &mut [T],
 ) -> Result<(), Error> {
     let gesdd = Gesdd::new(job, n, m)?;
-    let copy = scratch.take(a.len())?;
-    copy.copy_from_slice(a);
-    gesdd.run(copy, s, vh, u, workspace(scratch, gesdd.workspace())?);
+    gesdd.run(a, s, vh, u, workspace(scratch, gesdd.workspace())?);
     Ok(())
 }
 
@@ -116,7 +114,7 @@ fn decompose<T: Lapack>(
     threads = Gesdd::<T>::library(m, n).threads(),
 )]
 pub fn gesdd<T: Lapack>(
-    #[shape(m, n)] mut a: InOut<ColMajor<&mut [T]>>,
+    #[shape(m, n)] a: InOut<ColMajor<&mut [T]>>,
     mode: SvdJob,
     #[dim] m: usize,
     #[dim] n: usize,
@@ -127,7 +125,7 @@ pub fn gesdd<T: Lapack>(
     #[shape()] info: &mut i32,
 ) -> Result<(), Error> {
     let gesdd = Gesdd::new(mode, m, n)?;
-    *info = gesdd.run(&mut a, s, &mut u, &mut vt, workspace(scratch, gesdd.workspace())?);
+    *info = gesdd.run(&a, s, &mut u, &mut vt, workspace(scratch, gesdd.workspace())?);
     Ok(())
 }
 
@@ -156,7 +154,7 @@ pub fn gesdd<T: Lapack>(
     threads = Gesvd::<T>::library(m, n).threads(),
 )]
 pub fn gesvd<T: Lapack>(
-    #[shape(m, n)] mut a: InOut<ColMajor<&mut [T]>>,
+    #[shape(m, n)] a: InOut<ColMajor<&mut [T]>>,
     mode: SvdJob,
     #[dim] m: usize,
     #[dim] n: usize,
@@ -167,6 +165,6 @@ pub fn gesvd<T: Lapack>(
     #[shape()] info: &mut i32,
 ) -> Result<(), Error> {
     let gesvd = Gesvd::new(mode, m, n)?;
-    *info = gesvd.run(&mut a, s, &mut u, &mut vt, workspace(scratch, gesvd.workspace())?);
+    *info = gesvd.run(&a, s, &mut u, &mut vt, workspace(scratch, gesvd.workspace())?);
     Ok(())
 }

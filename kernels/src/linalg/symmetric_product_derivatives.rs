@@ -58,12 +58,14 @@ pub fn symmetric_product_bwd<T: Lapack>(
     let gemm = Gemm::new([Transpose::No, Transpose::No], [k, n, n], k)?;
     let sum = scratch.take(n * n)?;
     let beta = scalar::<T>(beta);
+    // A factor of 0 leaves the term out, whatever it is.
+    let times_beta = |x: T| if beta.is_zero() { T::zero() } else { beta * x };
     for (i, (sum, ct_c)) in sum.chunks_exact_mut(n.max(1)).zip(ct_c.chunks_exact_mut(n.max(1))).enumerate() {
         for (j, (sum, ct_c)) in sum.iter_mut().zip(&mut *ct_c).enumerate() {
             *sum = ct_product[i * n + j] + ct_product[j * n + i];
-            *ct_c = if j < i { beta * *sum } else { T::zero() };
+            *ct_c = if j < i { times_beta(*sum) } else { T::zero() };
         }
-        ct_c[i] = beta * ct_product[i * n + i];
+        ct_c[i] = times_beta(ct_product[i * n + i]);
     }
     // Rows first: in columns it is `a^T sum`.
     gemm.run(scalar(alpha), a, sum, T::zero(), ct_a);

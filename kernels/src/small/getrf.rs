@@ -1,10 +1,9 @@
 //! The LU factors of each matrix of a batch.
-#![forbid(unsafe_code)]
 
 use fearless_simd::{Select, Simd, SimdBase, SimdFloat, SimdMask, dispatch};
 
 use super::lanes::{pack, unpack};
-use super::{ALONE, IN_LANES, Instructions, LARGEST, Small, Vector, index, places, settle, worth_lanes};
+use super::{ALONE, IN_LANES, Instructions, LARGEST, Small, Vector, index, invertible, places, settle, worth_lanes};
 use crate::lapack::Int;
 
 const SHORT: usize = IN_LANES[0];
@@ -104,7 +103,9 @@ fn factorise<S: Simd, T: Small>(
     let stride = m + 1;
     let splat = |x: T| Vector::<S, T>::splat(s, x);
     let index = |i: usize| index::<S, T>(s, i);
-    let (zero, one, tiny) = (splat(T::zero()), splat(T::one()), splat(T::min_positive_value()));
+    let (zero, one) = (splat(T::zero()), splat(T::one()));
+    let [least, most] = invertible::<T>();
+    let (least, most) = (splat(least), splat(most));
     let buffer = &mut buffer[..n * stride];
     let mut failed = zero;
     for k in 0..m.min(n) {
@@ -126,8 +127,8 @@ fn factorise<S: Simd, T: Small>(
         let is_zero = pivot.simd_eq(zero);
         failed = (is_zero & failed.simd_eq(zero)).select(index(k + 1), failed);
         let inverse = is_zero.select(one, one / pivot);
-        // The inverse of a subnormal number may be infinite: its lanes, and no others, divide.
-        let divides = size.simd_lt(tiny) & !is_zero;
+        // Lanes without an inverse divide, and no others.
+        let divides = (size.simd_lt(least) & !is_zero) | size.simd_gt(most);
         if divides.to_bitmask() == 0 {
             for x in &mut column[k + 1..] {
                 *x *= inverse;
@@ -200,11 +201,12 @@ fn alone<S: Simd, T: Small, const ALONE: usize>(s: S, m: usize, n: usize, a: &mu
         let (before, after) = buffer[..n * stride].split_at_mut((k + 1) * stride);
         let column = &mut before[k * stride..];
         let pivot = column[k];
+        let [least, most] = invertible();
         if pivot == T::zero() {
             if info == 0 {
                 info = k as Int + 1;
             }
-        } else if pivot.abs() < T::min_positive_value() {
+        } else if pivot.abs() < least || pivot.abs() > most {
             column[k + 1..m].iter_mut().for_each(|x| *x /= pivot);
         } else {
             let inverse = T::one() / pivot;

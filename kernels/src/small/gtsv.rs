@@ -1,5 +1,4 @@
 //! The solution of each tridiagonal system of a batch, each in a vector lane.
-#![forbid(unsafe_code)]
 
 use fearless_simd::{Select, Simd, SimdBase, SimdFloat, dispatch};
 

@@ -1,5 +1,4 @@
 //! Matrices into lanes and back.
-#![forbid(unsafe_code)]
 
 use fearless_simd::{Simd, SimdBase};
 

@@ -36,6 +36,12 @@ pub trait Small: Lapack<RealPart = Self> + Float + SimdFloatElement {}
 impl Small for f32 {}
 impl Small for f64 {}
 
+/// The sizes from and to which a number has an inverse that is as exact as itself: that of a smaller one may be infinite,
+/// that of a larger one is subnormal, which is 0 under XLA.
+fn invertible<T: Small>() -> [T; 2] {
+    [T::min_positive_value(), T::min_positive_value().recip()]
+}
+
 /// The kernels of a type that has them, for code that is generic over all of LAPACK's types: see [`Lapack::small`].
 pub trait Kernels<T: Lapack>: Sync {
     /// How many matrices of `m x n` are factorised together.

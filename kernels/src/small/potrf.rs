@@ -1,5 +1,4 @@
 //! The Cholesky factor of each matrix of a batch.
-#![forbid(unsafe_code)]
 
 use fearless_simd::{Select, Simd, SimdBase, SimdFloat, dispatch};
 

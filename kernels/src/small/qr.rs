@@ -1,5 +1,4 @@
 //! The QR factors of each matrix of a batch, and Q out of its reflectors.
-#![forbid(unsafe_code)]
 
 use fearless_simd::{Select, Simd, SimdBase, SimdFloat, SimdMask, dispatch};
 

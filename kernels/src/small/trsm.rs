@@ -1,10 +1,9 @@
 //! The solution of each triangular system of a batch.
-#![forbid(unsafe_code)]
 
-use fearless_simd::{Simd, SimdBase, SimdFloat, dispatch};
+use fearless_simd::{Select, Simd, SimdBase, SimdFloat, SimdMask, dispatch};
 
 use super::lanes::{pack, unpack};
-use super::{Instructions, Small, Vector, settle, worth_lanes};
+use super::{Instructions, Small, Vector, invertible, settle, worth_lanes};
 use crate::lapack::{Diag, Side, Transpose, Triangle, Uplo};
 
 /// The largest size of a system: beyond it, transposing into vectors costs more than is gained on OpenBLAS.
@@ -156,30 +155,46 @@ fn in_lanes<S: Simd, T: Small>(
     let (rows, right) = (&buffers.a[..order * order], &mut buffers.b[..order * sides]);
     let one = Vector::<S, T>::splat(s, T::one());
     let mut inverses = [one; LARGEST_SYSTEM];
+    let mut divides = false;
     if !unit {
         for (i, inverse) in inverses[..order].iter_mut().enumerate() {
-            *inverse = one / rows[i * order + i];
+            let diagonal = rows[i * order + i];
+            divides |= has_no_inverse::<S, T>(s, diagonal).to_bitmask() != 0;
+            *inverse = one / diagonal;
         }
     }
     let mut side = 0;
-    while side + 8 <= sides {
-        solve::<S, T, 8>([order, sides], side, rows, &inverses, right);
+    while side + 8 <= sides && !divides {
+        solve::<S, T, 8, false>(s, [order, sides], side, rows, &inverses, right);
         side += 8;
     }
-    while side + 4 <= sides {
-        solve::<S, T, 4>([order, sides], side, rows, &inverses, right);
+    while side + 4 <= sides && !divides {
+        solve::<S, T, 4, false>(s, [order, sides], side, rows, &inverses, right);
         side += 4;
     }
+    while side < sides && !divides {
+        solve::<S, T, 1, false>(s, [order, sides], side, rows, &inverses, right);
+        side += 1;
+    }
     while side < sides {
-        solve::<S, T, 1>([order, sides], side, rows, &inverses, right);
+        solve::<S, T, 1, true>(s, [order, sides], side, rows, &inverses, right);
         side += 1;
     }
     unpack(s, order * sides, b, |x| buffers.b[usize::from(of_b[x])]);
 }
 
-/// Solves for `SIDES` right-hand sides, from `first` on. Their sums are independent of each other.
+/// The lanes where the inverse is less exact than the number: see [`invertible`].
 #[inline(always)]
-fn solve<S: Simd, T: Small, const SIDES: usize>(
+fn has_no_inverse<S: Simd, T: Small>(s: S, x: Vector<S, T>) -> <Vector<S, T> as SimdBase<S>>::Mask {
+    let ([least, most], size) = (invertible(), x.abs());
+    size.simd_lt(Vector::<S, T>::splat(s, least)) | size.simd_gt(Vector::<S, T>::splat(s, most))
+}
+
+/// Solves for `SIDES` right-hand sides, from `first` on. Their sums are independent of each other. With `DIVIDES`, the lanes
+/// whose diagonals have no inverse divide, and no others.
+#[inline(always)]
+fn solve<S: Simd, T: Small, const SIDES: usize, const DIVIDES: bool>(
+    s: S,
     [order, sides]: [usize; 2],
     first: usize,
     rows: &[Vector<S, T>],
@@ -201,6 +216,12 @@ fn solve<S: Simd, T: Small, const SIDES: usize>(
             #[inline(always)]
             |sum| sum * inverse,
         );
+        if DIVIDES {
+            let divides = has_no_inverse::<S, T>(s, row[i]);
+            for (x, sum) in now.iter_mut().zip(sums) {
+                *x = divides.select(sum / row[i], *x);
+            }
+        }
     }
 }
 
@@ -220,14 +241,18 @@ fn alone<S: Simd, T: Small>(s: S, system: System, a: &[T], b: &mut [T]) {
     }
     for (i, row) in rows[..order * order].chunks_exact(order).enumerate() {
         let (before, now) = right[..order * stride].split_at_mut(i * stride);
-        let inverse = Vector::<S, T>::splat(s, if unit { T::one() } else { T::one() / row[i] });
+        let [least, most] = invertible();
+        let divides = !unit && (row[i].abs() < least || row[i].abs() > most);
+        let diagonal = Vector::<S, T>::splat(s, if unit { T::one() } else { row[i] });
+        let inverse = Vector::<S, T>::splat(s, T::one()) / diagonal;
         for (at, block) in now[..stride].chunks_exact_mut(lanes).enumerate() {
             let mut sum = Vector::<S, T>::from_slice(s, block);
             for (&x, solved) in row[..i].iter().zip(before.chunks_exact(stride)) {
                 let factor = Vector::<S, T>::splat(s, -x);
                 sum = factor.mul_add(Vector::<S, T>::from_slice(s, &solved[at * lanes..][..lanes]), sum);
             }
-            (sum * inverse).store_slice(block);
+            let solved = if divides { sum / diagonal } else { sum * inverse };
+            solved.store_slice(block);
         }
     }
     for (x, (i, side)) in b.iter_mut().zip(system.right()) {

@@ -13,11 +13,19 @@ use crate::lapack::Lapack;
 pub trait Magnitude: Lapack + Entry {
     /// The absolute value, without overflow on the way.
     fn magnitude(self) -> Self::RealPart;
+
+    /// Divided by a number of its real type. Not a product with the inverse: that of a large number is subnormal, which is
+    /// 0 under XLA.
+    fn over(self, divisor: Self::RealPart) -> Self;
 }
 
 impl Magnitude for f32 {
     fn magnitude(self) -> f32 {
         self.abs()
+    }
+
+    fn over(self, divisor: f32) -> Self {
+        self / divisor
     }
 }
 
@@ -25,17 +33,29 @@ impl Magnitude for f64 {
     fn magnitude(self) -> f64 {
         self.abs()
     }
+
+    fn over(self, divisor: f64) -> Self {
+        self / divisor
+    }
 }
 
 impl Magnitude for Complex<f32> {
     fn magnitude(self) -> f32 {
         self.norm()
     }
+
+    fn over(self, divisor: f32) -> Self {
+        self / divisor
+    }
 }
 
 impl Magnitude for Complex<f64> {
     fn magnitude(self) -> f64 {
         self.norm()
+    }
+
+    fn over(self, divisor: f64) -> Self {
+        self / divisor
     }
 }
 
@@ -149,8 +169,7 @@ impl<T: Magnitude> Row<T> {
         let (a, b) = (self.entries[0].1, other.entries[0].1);
         let radius = a.magnitude().hypot(b.magnitude());
         // Zeros are in their places already.
-        let scale = T::from(radius.recip());
-        let (cos, sin) = if radius.is_zero() { (T::one(), T::zero()) } else { (a * scale, b * scale) };
+        let (cos, sin) = if radius.is_zero() { (T::one(), T::zero()) } else { (a.over(radius), b.over(radius)) };
         let rotated = |x: T, y: T| (cos.conj() * x + sin.conj() * y, cos * y - sin * x);
         let (mut left, mut right) = (self.entries.iter().peekable(), other.entries[1..].iter().peekable());
         // No column comes twice.
@@ -199,8 +218,7 @@ fn back_substitute<T: Magnitude>(r: &[Row<T>], tol: T::RealPart) -> Option<Vec<T
             return None;
         }
         let sum = rest.iter().fold(row.rhs, |sum, &(column, value)| sum - value * x[column]);
-        let inverse = T::from(size.recip());
-        x[i] = sum * (diagonal.conj() * inverse) * inverse;
+        x[i] = (sum * diagonal.conj().over(size)).over(size);
     }
     Some(x)
 }

@@ -1,6 +1,7 @@
 //! The derivatives of `spsolve`, which wires them: `a t_x = t_b - t_a x`; and with `a^T y = ct_x`, `ct_b` is `y`, and the
 //! cotangent of the entry at `(i, j)` is `-y[i] x[j]`.
 
+use num_traits::Float as _;
 use oxidax::prelude::*;
 
 use super::csr::{Csr, Index};
@@ -36,7 +37,8 @@ pub fn spsolve_jvp<T: Magnitude, I: Index>(
     Square::new(&csr, data)?.solve(reorder != 0, tol, t_x)
 }
 
-/// The cotangents of `data` and `b`.
+/// The cotangents of `data` and `b`: NaN where the matrix was refused, which `x` shows. No `tol`: it is about the R of the
+/// matrix, and not about that of its transpose, which has another diagonal.
 ///
 /// # Errors
 ///
@@ -53,14 +55,17 @@ pub fn spsolve_bwd<T: Magnitude, I: Index>(
     #[shape(p)] indptr: &[I],
     #[shape(n)] x: &[T],
     #[shape(n)] ct_x: &[T],
-    #[attr(default = 1e-6)] tol: f64,
     #[attr(default = 1)] reorder: i32,
     #[shape(nnz)] ct_data: &mut [T],
     #[shape(n)] ct_b: &mut [T],
 ) -> Result<(), Error> {
     let csr = Csr::new(indptr, indices, x.len())?;
-    ct_b.copy_from_slice(ct_x);
-    Square::new(&csr, data)?.transposed().solve(reorder != 0, tol, ct_b)?;
+    if x.iter().all(|x| x.re().is_nan()) {
+        ct_b.fill(T::NAN);
+    } else {
+        ct_b.copy_from_slice(ct_x);
+        Square::new(&csr, data)?.transposed().solve(reorder != 0, 0.0, ct_b)?;
+    }
     csr.products(ct_b, x, 1, ct_data)?;
     ct_data.iter_mut().for_each(|ct| *ct = -*ct);
     Ok(())

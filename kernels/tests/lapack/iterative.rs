@@ -21,14 +21,14 @@ pub fn svd<T: Sample>(by_halves: bool, job: SvdJob, m: usize, n: usize, a: &[T])
     let k = m.min(n);
     let (columns, rows) = if job == SvdJob::All { (m, n) } else { (k, k) };
     let poison = T::of(7e7, 7e7);
-    let (mut a, mut s) = (a.to_vec(), vec![poison.re(); k]);
+    let mut s = vec![poison.re(); k];
     let (mut u, mut vt) = (vec![poison; m * columns], vec![poison; rows * n]);
     let info = if by_halves {
         let plan = Gesdd::new(job, m, n).unwrap();
-        plan.run(&mut a, &mut s, &mut u, &mut vt, OwnedWorkspace::new(plan.workspace()).lend())
+        plan.run(a, &mut s, &mut u, &mut vt, OwnedWorkspace::new(plan.workspace()).lend())
     } else {
         let plan = Gesvd::new(job, m, n).unwrap();
-        plan.run(&mut a, &mut s, &mut u, &mut vt, OwnedWorkspace::new(plan.workspace()).lend())
+        plan.run(a, &mut s, &mut u, &mut vt, OwnedWorkspace::new(plan.workspace()).lend())
     };
     Svd { info, s, u, vt }
 }

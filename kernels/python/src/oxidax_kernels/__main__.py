@@ -94,7 +94,7 @@ def _states(targets: Sequence[str], present: frozenset[str], wanted: frozenset[s
 
 
 def _start_backend() -> None:
-    os.environ.setdefault("JAX_PLATFORMS", "cpu")
+    os.environ["JAX_PLATFORMS"] = "cpu"  # whatever the programs are told: this is about CPUs alone
     import jax
 
     jax.devices("cpu")

@@ -85,7 +85,7 @@ def decided() -> bool:
 
 def _late() -> frozenset[str]:
     """The targets that JAX has not asked for: all before it is imported, one until `jax.experimental.sparse` is."""
-    return frozenset(_library.handlers()) - _jaxlib.registered().keys()
+    return frozenset(_addresses()) - _jaxlib.registered().keys()
 
 
 def _choose(targets: frozenset[str]) -> None:
@@ -99,6 +99,9 @@ def _choose(targets: frozenset[str]) -> None:
 
 
 def _addresses() -> dict[str, int]:
+    """Where our handlers are: nowhere before the first `install`, which opens the library."""
+    if not _library.is_open():
+        return {}
     return {target: handler.stages["execute"] for target, handler in _library.handlers().items()}
 
 

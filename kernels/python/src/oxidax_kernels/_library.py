@@ -36,6 +36,11 @@ def handlers() -> dict[str, oxidax.Handler]:
     return oxidax.replacements(path())
 
 
+def is_open() -> bool:
+    """Whether the library has been opened."""
+    return handlers.cache_info().currsize > 0
+
+
 @cache
 def symbols() -> ctypes.CDLL:
     """The library's own C functions."""

@@ -1,5 +1,4 @@
 //! A matrix whose columns lie four together, one vector of each in turn: a loop over them reads one place of memory.
-#![forbid(unsafe_code)]
 
 use std::array;
 

@@ -1,6 +1,5 @@
 //! The Hessenberg form of one matrix. A reflector takes every column behind its own through the cache once: what the
 //! one before it makes of the column, from the right and from the left, and the column's part in the next product.
-#![forbid(unsafe_code)]
 
 use std::mem::swap;
 

@@ -2,7 +2,6 @@
 //!
 //! OpenBLAS copies what it multiplies, and LAPACK takes one reflector at a time up to 128 columns. Matrices of this size
 //! are in the cache as they are.
-#![forbid(unsafe_code)]
 
 mod columns;
 mod gehrd;

@@ -2,7 +2,6 @@
 //!
 //! A row times its own element in column `k`, summed over the rows, is the product of column `k` with every column of the
 //! block at once: those before it, which `t` is made of, and those behind it, which the reflector is applied to.
-#![forbid(unsafe_code)]
 
 use std::array;
 

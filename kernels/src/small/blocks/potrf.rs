@@ -1,5 +1,4 @@
 //! The Cholesky factor of one matrix: columns by blocks, each from the columns before it.
-#![forbid(unsafe_code)]
 
 use fearless_simd::{Simd, SimdBase, SimdFloat, dispatch};
 

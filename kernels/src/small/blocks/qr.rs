@@ -1,5 +1,4 @@
 //! The QR factors of one matrix, and Q out of its reflectors.
-#![forbid(unsafe_code)]
 
 use fearless_simd::{Simd, SimdBase, dispatch};
 

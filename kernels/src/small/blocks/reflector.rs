@@ -1,5 +1,4 @@
 //! One Householder reflector, as LAPACK's `larfg` has it.
-#![forbid(unsafe_code)]
 
 use crate::small::Small;
 

@@ -1,7 +1,6 @@
 //! Householder reflectors in blocks: `q = i - v t v^T`, with the vectors along the rows of a matrix.
 //!
 //! `v` has [`width`] columns, one reflector each, and one row for each row of the matrix from the block's first one on.
-#![forbid(unsafe_code)]
 
 use std::ops::Range;
 

@@ -1,5 +1,4 @@
 //! Matrices from columns into rows and back: LAPACK's order is by columns, and these kernels have vectors along rows.
-#![forbid(unsafe_code)]
 
 use fearless_simd::{Simd, SimdBase};
 

@@ -3,7 +3,6 @@
 //!
 //! The whole matrix is kept, not one triangle: a column needs no other one. The upper triangle is the lower one of the
 //! matrix with rows and columns in reverse.
-#![forbid(unsafe_code)]
 
 use std::mem::swap;
 

@@ -4,6 +4,8 @@
 
     def test_rms_norm():
         opcheck(ops.rms_norm, x, eps=1e-6)
+
+It raises `OpcheckError`, which lists what failed.
 """
 
 from __future__ import annotations
