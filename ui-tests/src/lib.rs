@@ -86,7 +86,7 @@ const fn limits() -> Limits {
 
 #[test]
 fn they_are_still_functions() {
-    let (mut y, mut ys) = (0.0, [0.0]);
+    let (mut y, mut ys) = (0.0, [0.0; 2]);
     plain(&mut y);
     generic(&[1.0, 2.0], 1.0, None, 2, &mut ys, true);
     assert!((ys[0] - y - 2.0).abs() < f32::EPSILON);
