@@ -103,6 +103,7 @@ ROWS = [
     Row(
         "oxidax_testlib", "pairs", lambda x, b, f: x + b[::2] * b[1::2] + f.sum(), (SINGLE[:2], SINGLE[:4], SINGLE[4:])
     ),
+    Row("oxidax_testlib", "evens", lambda x: x[::2], (SINGLE[:4],), {"k": 2}),
     Row("oxidax_testlib", "repeat", lambda x: jnp.broadcast_to(x, (3,)), (F,), {"k": 3}),
     Row("oxidax_testlib", "shrink", lambda x: x[2:-2], (SINGLE,)),
 ]

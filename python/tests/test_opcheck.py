@@ -181,6 +181,7 @@ HONEST = {
     "panics": ([np.float32(2)], {}),
     "wants_a_device": ([np.float32(2)], {}),
     "qr_shapes": ([random(4, 3)], {"full": True}),
+    "evens": ([single(6)], {"k": 3}),
     "repeat": ([np.float32(2)], {"k": 3}),
     "repeat_bwd": ([single(3)], {}),
     "repeat_jvp": ([np.float32(2)], {"k": 3}),
