@@ -208,7 +208,17 @@ fn expand(parsed: &Enum) -> TokenStream {
 
 #[cfg(test)]
 mod tests {
-    use super::snake_case;
+    use super::{derive, snake_case};
+
+    #[test]
+    fn the_integer_of_a_repr_may_stand_anywhere_in_it() {
+        for repr in ["u8", "u8, align(8)", "align(8), u8"] {
+            let source = format!("#[repr({repr})] enum Uplo {{ Lower = b'L', Upper = b'U' }}");
+            let (expansion, errors) = derive(&syn::parse_str(&source).unwrap());
+            assert!(errors.is_empty());
+            assert!(expansion.to_string().contains("integer :: < u8 >"), "{repr}: {expansion}");
+        }
+    }
 
     #[test]
     fn variants_are_named_as_python_names_values() {
