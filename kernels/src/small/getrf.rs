@@ -3,7 +3,9 @@
 use fearless_simd::{Select, Simd, SimdBase, SimdFloat, SimdMask, dispatch};
 
 use super::lanes::{pack, unpack};
-use super::{ALONE, IN_LANES, Instructions, LARGEST, Small, Vector, index, invertible, places, settle, worth_lanes};
+use super::{
+    ALONE, IN_LANES, Instructions, LARGEST, Small, Vector, divides, index, lanes_divide, places, settle, worth_lanes,
+};
 use crate::lapack::Int;
 
 const SHORT: usize = IN_LANES[0];
@@ -104,8 +106,6 @@ fn factorise<S: Simd, T: Small>(
     let splat = |x: T| Vector::<S, T>::splat(s, x);
     let index = |i: usize| index::<S, T>(s, i);
     let (zero, one) = (splat(T::zero()), splat(T::one()));
-    let [least, most] = invertible::<T>();
-    let (least, most) = (splat(least), splat(most));
     let buffer = &mut buffer[..n * stride];
     let mut failed = zero;
     for k in 0..m.min(n) {
@@ -123,12 +123,10 @@ fn factorise<S: Simd, T: Small>(
         let (before, after) = buffer.split_at_mut((k + 1) * stride);
         let column = &mut before[k * stride..k * stride + m];
         let pivot = column[k];
-        let size = pivot.abs();
         let is_zero = pivot.simd_eq(zero);
         failed = (is_zero & failed.simd_eq(zero)).select(index(k + 1), failed);
         let inverse = is_zero.select(one, one / pivot);
-        // Lanes without an inverse divide, and no others.
-        let divides = (size.simd_lt(least) & !is_zero) | size.simd_gt(most);
+        let divides = lanes_divide::<S, T>(s, pivot);
         if divides.to_bitmask() == 0 {
             for x in &mut column[k + 1..] {
                 *x *= inverse;
@@ -201,12 +199,11 @@ fn alone<S: Simd, T: Small, const ALONE: usize>(s: S, m: usize, n: usize, a: &mu
         let (before, after) = buffer[..n * stride].split_at_mut((k + 1) * stride);
         let column = &mut before[k * stride..];
         let pivot = column[k];
-        let [least, most] = invertible();
         if pivot == T::zero() {
             if info == 0 {
                 info = k as Int + 1;
             }
-        } else if pivot.abs() < least || pivot.abs() > most {
+        } else if divides(pivot) {
             column[k + 1..m].iter_mut().for_each(|x| *x /= pivot);
         } else {
             let inverse = T::one() / pivot;

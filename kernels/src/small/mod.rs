@@ -36,10 +36,20 @@ pub trait Small: Lapack<RealPart = Self> + Float + SimdFloatElement {}
 impl Small for f32 {}
 impl Small for f64 {}
 
-/// The sizes from and to which a number has an inverse that is as exact as itself: that of a smaller one may be infinite,
-/// that of a larger one is subnormal, which is 0 under XLA.
-fn invertible<T: Small>() -> [T; 2] {
-    [T::min_positive_value(), T::min_positive_value().recip()]
+/// Whether to divide by `x`, where else to multiply with its inverse: that of a subnormal number may be infinite, and that
+/// of a very large one is subnormal, which is 0 under XLA. For zero, both are the same.
+fn divides<T: Small>(x: T) -> bool {
+    let (size, least) = (x.abs(), T::min_positive_value());
+    (size < least && size != T::zero()) || size > least.recip()
+}
+
+/// The lanes of [`divides`].
+#[inline(always)]
+fn lanes_divide<S: Simd, T: Small>(s: S, x: Vector<S, T>) -> <Vector<S, T> as SimdBase<S>>::Mask {
+    let (size, least) = (x.abs(), T::min_positive_value());
+    let is_zero = size.simd_eq(Vector::<S, T>::splat(s, T::zero()));
+    let (least, most) = (Vector::<S, T>::splat(s, least), Vector::<S, T>::splat(s, least.recip()));
+    (size.simd_lt(least) & !is_zero) | size.simd_gt(most)
 }
 
 /// The kernels of a type that has them, for code that is generic over all of LAPACK's types: see [`Lapack::small`].

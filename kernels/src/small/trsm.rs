@@ -3,7 +3,7 @@
 use fearless_simd::{Select, Simd, SimdBase, SimdFloat, SimdMask, dispatch};
 
 use super::lanes::{pack, unpack};
-use super::{Instructions, Small, Vector, invertible, settle, worth_lanes};
+use super::{Instructions, Small, Vector, divides, lanes_divide, settle, worth_lanes};
 use crate::lapack::{Diag, Side, Transpose, Triangle, Uplo};
 
 /// The largest size of a system: beyond it, transposing into vectors costs more than is gained on OpenBLAS.
@@ -159,39 +159,32 @@ fn in_lanes<S: Simd, T: Small>(
     if !unit {
         for (i, inverse) in inverses[..order].iter_mut().enumerate() {
             let diagonal = rows[i * order + i];
-            divides |= has_no_inverse::<S, T>(s, diagonal).to_bitmask() != 0;
+            divides |= lanes_divide::<S, T>(s, diagonal).to_bitmask() != 0;
             *inverse = one / diagonal;
         }
     }
     let mut side = 0;
-    while side + 8 <= sides && !divides {
+    while divides && side < sides {
+        solve::<S, T, 1, true>(s, [order, sides], side, rows, &inverses, right);
+        side += 1;
+    }
+    while side + 8 <= sides {
         solve::<S, T, 8, false>(s, [order, sides], side, rows, &inverses, right);
         side += 8;
     }
-    while side + 4 <= sides && !divides {
+    while side + 4 <= sides {
         solve::<S, T, 4, false>(s, [order, sides], side, rows, &inverses, right);
         side += 4;
     }
-    while side < sides && !divides {
-        solve::<S, T, 1, false>(s, [order, sides], side, rows, &inverses, right);
-        side += 1;
-    }
     while side < sides {
-        solve::<S, T, 1, true>(s, [order, sides], side, rows, &inverses, right);
+        solve::<S, T, 1, false>(s, [order, sides], side, rows, &inverses, right);
         side += 1;
     }
     unpack(s, order * sides, b, |x| buffers.b[usize::from(of_b[x])]);
 }
 
-/// The lanes where the inverse is less exact than the number: see [`invertible`].
-#[inline(always)]
-fn has_no_inverse<S: Simd, T: Small>(s: S, x: Vector<S, T>) -> <Vector<S, T> as SimdBase<S>>::Mask {
-    let ([least, most], size) = (invertible(), x.abs());
-    size.simd_lt(Vector::<S, T>::splat(s, least)) | size.simd_gt(Vector::<S, T>::splat(s, most))
-}
-
 /// Solves for `SIDES` right-hand sides, from `first` on. Their sums are independent of each other. With `DIVIDES`, the lanes
-/// whose diagonals have no inverse divide, and no others.
+/// of [`lanes_divide`] divide, and no others.
 #[inline(always)]
 fn solve<S: Simd, T: Small, const SIDES: usize, const DIVIDES: bool>(
     s: S,
@@ -217,7 +210,7 @@ fn solve<S: Simd, T: Small, const SIDES: usize, const DIVIDES: bool>(
             |sum| sum * inverse,
         );
         if DIVIDES {
-            let divides = has_no_inverse::<S, T>(s, row[i]);
+            let divides = lanes_divide::<S, T>(s, row[i]);
             for (x, sum) in now.iter_mut().zip(sums) {
                 *x = divides.select(sum / row[i], *x);
             }
@@ -241,8 +234,7 @@ fn alone<S: Simd, T: Small>(s: S, system: System, a: &[T], b: &mut [T]) {
     }
     for (i, row) in rows[..order * order].chunks_exact(order).enumerate() {
         let (before, now) = right[..order * stride].split_at_mut(i * stride);
-        let [least, most] = invertible();
-        let divides = !unit && (row[i].abs() < least || row[i].abs() > most);
+        let divides = !unit && divides(row[i]);
         let diagonal = Vector::<S, T>::splat(s, if unit { T::one() } else { row[i] });
         let inverse = Vector::<S, T>::splat(s, T::one()) / diagonal;
         for (at, block) in now[..stride].chunks_exact_mut(lanes).enumerate() {
