@@ -44,6 +44,7 @@ const CHECKS: &[Check] = &[
     conditions_name_what_exists,
     integers_and_conditions,
     no_division_by_zero,
+    no_negative_sizes,
     names_differ,
     dims_are_no_buffers,
     names_not_empty,
@@ -377,6 +378,15 @@ fn no_division_by_zero(_: &Written, model: &Model, errors: &mut Errors) {
                 );
             }
         });
+    }
+}
+
+fn no_negative_sizes(_: &Written, model: &Model, errors: &mut Errors) {
+    for size in axes(model).chain(scratch_sizes(model)) {
+        if let Node::Int(..0) = size.node {
+            let message = "a size is not negative: name a dim that is of any size, `#[shape(n)]`";
+            errors.push(Rule::ShapeLiteral, &size.written, message);
+        }
     }
 }
 

@@ -160,7 +160,10 @@ fn kernel(model: &Model) -> TokenStream {
     );
     mixed! {
         impl #generics __p::Kernel<#instance> for #hidden #clause {
-            const PARAMS: &'static [__p::Spec] = &[#(#specs),*];
+            const PARAMS: &'static [__p::Spec] = {
+                let __info = <Self as __p::Operation>::INFO;
+                &[#(#specs),*]
+            };
             const PLAN: __p::Plan = #plan;
             #threads
             #run
@@ -178,7 +181,7 @@ fn variables(model: &Model) -> TokenStream {
 /// a wrong role.
 fn spec(model: &Model, param: &Param) -> TokenStream {
     let (name, ty) = (&param.name, &param.ty);
-    let (place, info) = (Place::of(ty), mixed!(<Self as __p::Operation>::INFO));
+    let place = Place::of(ty);
     match &param.role {
         Role::Buffer(axes) => {
             let platform = platform(model);
@@ -186,7 +189,7 @@ fn spec(model: &Model, param: &Param) -> TokenStream {
                 Some(Value::Dim(dim)) => Literal::usize_unsuffixed(*dim).into_token_stream(),
                 _ => mixed!(-1),
             });
-            let arguments = place.arguments(mixed!(#name, &[#(#axes),*], #info));
+            let arguments = place.arguments(mixed!(#name, &[#(#axes),*], __info));
             quote_spanned!(place.first=> __p::buffer::<#platform, #ty> #arguments)
         }
         Role::Dim(_) => {
@@ -195,11 +198,11 @@ fn spec(model: &Model, param: &Param) -> TokenStream {
         }
         Role::Scratch(_) => {
             let platform = platform(model);
-            let arguments = place.arguments(mixed!(#name, #info));
+            let arguments = place.arguments(mixed!(#name, __info));
             quote_spanned!(place.first=> __p::scratch::<#platform, #ty> #arguments)
         }
         Role::Attr { marked: false, .. } => {
-            let arguments = place.arguments(mixed!(#name, #info));
+            let arguments = place.arguments(mixed!(#name, __info));
             quote_spanned!(place.first=> __p::param::<#ty> #arguments)
         }
         Role::Attr { marked: true, default } => {

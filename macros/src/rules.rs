@@ -60,7 +60,7 @@ rules! {
     ShapeSyntax => "shape-syntax",
     /// `..` behind an axis.
     DotsNotFirst => "dots-not-first",
-    /// A literal other than an integer.
+    /// A literal other than an integer, or a size below 0.
     ShapeLiteral => "shape-literal",
     /// A path with type arguments.
     ShapePath => "shape-path",

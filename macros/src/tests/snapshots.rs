@@ -74,22 +74,25 @@ fn generic_with_a_rule_and_a_default() {
                     }
                 }
                 impl<T: Float> __p::Kernel<(T,)> for __ffi_rms_norm {
-                    const PARAMS: &'static [__p::Spec] = &[
-                        __p::buffer::<__p::Cpu, &[T]>("x", &[0], <Self as __p::Operation>::INFO),
-                        __p::attr::<
-                            f64,
-                        >(
-                            "eps",
-                            __p::Some(|| __p::json::<
+                    const PARAMS: &'static [__p::Spec] = {
+                        let __info = <Self as __p::Operation>::INFO;
+                        &[
+                            __p::buffer::<__p::Cpu, &[T]>("x", &[0], __info),
+                            __p::attr::<
                                 f64,
-                            >({
-                                let d: f64 = 1e-5;
-                                d
-                            })),
-                        ),
-                        __p::dim::<usize>("n"),
-                        __p::buffer::<__p::Cpu, &mut [T]>("y", &[0], <Self as __p::Operation>::INFO),
-                    ];
+                            >(
+                                "eps",
+                                __p::Some(|| __p::json::<
+                                    f64,
+                                >({
+                                    let d: f64 = 1e-5;
+                                    d
+                                })),
+                            ),
+                            __p::dim::<usize>("n"),
+                            __p::buffer::<__p::Cpu, &mut [T]>("y", &[0], __info),
+                        ]
+                    };
                     const PLAN: __p::Plan = __p::plan(
                         <Self as __p::Kernel<(T,)>>::PARAMS,
                         <Self as __p::Operation>::INFO,
@@ -241,22 +244,16 @@ fn shapes_with_attributes_and_conditions() {
                     }
                 }
                 impl __p::Kernel<()> for __ffi_type {
-                    const PARAMS: &'static [__p::Spec] = &[
-                        __p::buffer::<
-                            __p::Cpu,
-                            &'_ [f64],
-                        >("a", &[0, 1], <Self as __p::Operation>::INFO),
-                        __p::attr::<bool>("keep", __p::None),
-                        __p::param::<Option<i64>>("k", <Self as __p::Operation>::INFO),
-                        __p::buffer::<
-                            __p::Cpu,
-                            &mut [f64],
-                        >("q", &[-1, -1], <Self as __p::Operation>::INFO),
-                        __p::buffer::<
-                            __p::Cpu,
-                            &mut [i32],
-                        >("info", &[], <Self as __p::Operation>::INFO),
-                    ];
+                    const PARAMS: &'static [__p::Spec] = {
+                        let __info = <Self as __p::Operation>::INFO;
+                        &[
+                            __p::buffer::<__p::Cpu, &'_ [f64]>("a", &[0, 1], __info),
+                            __p::attr::<bool>("keep", __p::None),
+                            __p::param::<Option<i64>>("k", __info),
+                            __p::buffer::<__p::Cpu, &mut [f64]>("q", &[-1, -1], __info),
+                            __p::buffer::<__p::Cpu, &mut [i32]>("info", &[], __info),
+                        ]
+                    };
                     const PLAN: __p::Plan = __p::plan(
                         <Self as __p::Kernel<()>>::PARAMS,
                         <Self as __p::Operation>::INFO,
@@ -381,21 +378,15 @@ fn cuda_with_two_variables_and_lifetimes() {
                 where
                     I: for<'a> Index<'a>,
                 {
-                    const PARAMS: &'static [__p::Spec] = &[
-                        __p::param::<Stream>("stream", <Self as __p::Operation>::INFO),
-                        __p::buffer::<
-                            __p::Cuda,
-                            DeviceSlice<'_, T>,
-                        >("x", &[0], <Self as __p::Operation>::INFO),
-                        __p::buffer::<
-                            __p::Cuda,
-                            DeviceSlice<'_, I>,
-                        >("at", &[1], <Self as __p::Operation>::INFO),
-                        __p::buffer::<
-                            __p::Cuda,
-                            DeviceSliceMut<'_, T>,
-                        >("y", &[1], <Self as __p::Operation>::INFO),
-                    ];
+                    const PARAMS: &'static [__p::Spec] = {
+                        let __info = <Self as __p::Operation>::INFO;
+                        &[
+                            __p::param::<Stream>("stream", __info),
+                            __p::buffer::<__p::Cuda, DeviceSlice<'_, T>>("x", &[0], __info),
+                            __p::buffer::<__p::Cuda, DeviceSlice<'_, I>>("at", &[1], __info),
+                            __p::buffer::<__p::Cuda, DeviceSliceMut<'_, T>>("y", &[1], __info),
+                        ]
+                    };
                     const PLAN: __p::Plan = __p::plan(
                         <Self as __p::Kernel<(T, I)>>::PARAMS,
                         <Self as __p::Operation>::INFO,
@@ -508,9 +499,10 @@ fn rank_zero_and_nothing_else() {
                     }
                 }
                 impl __p::Kernel<()> for __ffi_answer {
-                    const PARAMS: &'static [__p::Spec] = &[
-                        __p::buffer::<__p::Cpu, &mut f32>("y", &[], <Self as __p::Operation>::INFO),
-                    ];
+                    const PARAMS: &'static [__p::Spec] = {
+                        let __info = <Self as __p::Operation>::INFO;
+                        &[__p::buffer::<__p::Cpu, &mut f32>("y", &[], __info)]
+                    };
                     const PLAN: __p::Plan = __p::plan(
                         <Self as __p::Kernel<()>>::PARAMS,
                         <Self as __p::Operation>::INFO,

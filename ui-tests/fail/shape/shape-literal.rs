@@ -11,4 +11,7 @@ fn f(
 ) {
 }
 
+#[ffi_handler]
+fn g(#[shape(-1, n)] x: &[f32], #[shape(n)] y: &mut [f32]) {}
+
 fn main() {}
