@@ -44,7 +44,7 @@ impl<'f> Frame<'f> {
     pub(crate) unsafe fn new(frame: *mut XLA_FFI_CallFrame) -> Self {
         // The results' memory is uninitialised as far as anyone can tell, and is about to be written through `&mut [T]`.
         // For the compiler it comes from foreign code; this keeps that true should it ever see both sides.
-        #[cfg(all(any(target_arch = "x86_64", target_arch = "aarch64"), not(miri)))]
+        #[cfg(all(target_arch = "x86_64", not(miri)))]
         // SAFETY: F1: no instruction.
         unsafe {
             std::arch::asm!("/* {0} */", in(reg) frame, options(nostack, preserves_flags))
