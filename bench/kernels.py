@@ -170,7 +170,7 @@ def install():
     import oxidax_kernels
 
     with warnings.catch_warnings():
-        warnings.simplefilter("error")
+        warnings.simplefilter("error", UserWarning)
         oxidax_kernels.install()
 
 

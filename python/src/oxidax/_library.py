@@ -208,9 +208,9 @@ def _private_names(groups: list[list[Definition]], path: str, sha256: str) -> tu
         for definition in group:
             target = definition.target
             owner = _owners.get((target, definition.platform))
-            if owner is None and target in _jax.claimed_targets(definition.platform):
-                owner = "another package", ""
-            if owner not in (None, (path, sha256)):
-                owners.append(owner[0])
+            if owner == (path, sha256):
+                continue
+            if owner is not None or target in _jax.claimed_targets(definition.platform):
+                owners.append(owner[0] if owner else "another package")
                 renamed[target] = f"{target}@{sha256[:8]}"
     return renamed, list(dict.fromkeys(owners))
