@@ -119,6 +119,7 @@ bench-kernels: kernels
 # Optimised, as it is shipped, and with the long tests of what is written where.
 .PHONY: memcheck
 memcheck: export CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUNNER := valgrind -q --error-exitcode=9
+memcheck: export OXIDAX_MEMCHECK := 1
 memcheck: toolchain openblas
 	@$(TOOL) tools/system.py valgrind
 	cargo test --release --locked -p oxidax --tests -- --test-threads=1

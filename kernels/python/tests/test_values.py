@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+import scipy.linalg
 from matrices import (
     BATCHES,
     DTYPES,
@@ -28,6 +29,8 @@ from matrices import (
 )
 
 import oxidax_kernels
+
+OUTPUT = {"f": "real", "c": "complex"}  # of SciPy's Schur form, by the kind of the matrix's type
 
 
 def same_alone(function, x, results):
@@ -322,6 +325,16 @@ def test_schur(dtype):
         assert not (below[..., 1:] & below[..., :-1]).any()  # blocks of two on the diagonal at most
         assert not (below.any() and np.iscomplexobj(a))
         same_alone(jax.lax.linalg.schur, a, jax.lax.linalg.schur(a))
+
+
+@pytest.mark.parametrize("n", [76, 100, 128])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_schur_where_rounding_decides_signs(dtype, n):
+    a = random((3, n, n), dtype)
+    results = jax.lax.linalg.schur(a)
+    expected = zip(*(scipy.linalg.schur(x, output=OUTPUT[a.dtype.kind]) for x in a), strict=True)
+    for result, of_scipy in zip(results, expected, strict=True):
+        np.testing.assert_array_equal(result, np.stack(of_scipy))
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

@@ -3,6 +3,7 @@
 use oxidax::Error;
 
 use super::flags::{Letter, Sort, Vectors};
+use super::gees_in_steps::{self, Steps};
 use super::library::Library;
 use super::room::{room, with_room};
 use super::routines::{Int, Kind, Routines};
@@ -21,14 +22,17 @@ const NOT_FINITE: Int = -5;
 #[derive(Clone, Copy)]
 pub struct Gees<T: Lapack> {
     routines: &'static Routines<T>,
+    /// Of the library of the reduction, where the decomposition goes in steps.
+    reduction: Option<&'static Routines<T>>,
     job: Vectors,
     n: Int,
     lwork: Int,
 }
 
-/// From this order on, LAPACK deflates several eigenvalues at a time, in steps that differ between its versions: so do the
-/// order of the eigenvalues and the phases of the vectors. SciPy's are those that its users know, and JAX's.
-const VERSIONS_DIFFER_FROM: usize = 76;
+/// From this order on, LAPACK deflates several eigenvalues at a time, by products of matrices, which differ between
+/// OpenBLAS's versions in the last bit. That is enough for other signs and phases, and at times another order of the
+/// eigenvalues. SciPy's are those that its users know, and JAX's.
+pub(super) const VERSIONS_DIFFER_FROM: usize = 76;
 
 impl<T: Lapack> Gees<T> {
     /// For one shape.
@@ -37,12 +41,22 @@ impl<T: Lapack> Gees<T> {
     ///
     /// INVALID_ARGUMENT if `n`, or the workspace, does not fit LAPACK's integers.
     pub fn new(job: Vectors, n: usize) -> Result<Self, Error> {
-        Self::on(Self::library(n), job, n)
+        let whole = Self::on(Self::library(n), job, n)?;
+        Ok(Gees { reduction: gees_in_steps::reduction(n), ..whole })
     }
 
-    /// The library that serves the shape.
-    pub fn library(n: usize) -> &'static Library {
+    /// On how many threads it is worth decomposing matrices of this order at a time.
+    pub fn threads(n: usize) -> usize {
+        if gees_in_steps::reduction::<T>(n).is_some() { usize::MAX } else { Self::library(n).threads() }
+    }
+
+    fn library(n: usize) -> &'static Library {
         Library::serving_from(VERSIONS_DIFFER_FROM, n)
+    }
+
+    /// The same in steps, of which the reduction is on another library.
+    pub(super) fn with_reduction(self, reduction: &'static Routines<T>) -> Self {
+        Gees { reduction: Some(reduction), ..self }
     }
 
     /// As [`new`](Self::new), on a library of one's choice.
@@ -51,7 +65,8 @@ impl<T: Lapack> Gees<T> {
     ///
     /// As `new`.
     pub fn on(library: &'static Library, job: Vectors, n: usize) -> Result<Self, Error> {
-        let mut this = Gees { routines: library.routines(), job, n: sizes::int("n", n)?, lwork: 0 };
+        let n = sizes::int("n", n)?;
+        let mut this = Gees { routines: library.routines(), reduction: None, job, n, lwork: 0 };
         // What LAPACK adds up for blocks of 64.
         sizes::product("its workspace, 67 * n + 4160", 67 * n as u128 + 4160)?;
         if n > 0 {
@@ -76,7 +91,8 @@ impl<T: Lapack> Gees<T> {
     /// How much work memory this shape takes: LAPACK's, and for complex types a copy of the matrix.
     pub fn workspace(&self) -> Lengths {
         let n = len(self.n);
-        Lengths { work: len(self.lwork) + room::<T>(n, n), real: if T::COMPLEX { n } else { 0 }, int: 0 }
+        let real = if T::COMPLEX || self.reduction.is_some() { n } else { 0 };
+        Lengths { work: len(self.lwork) + room::<T>(n, n), real, int: 0 }
     }
 
     /// Decomposes `a`. The two parts of `w` are the real and the imaginary parts of the eigenvalues of a real matrix; for a
@@ -107,7 +123,13 @@ impl<T: Lapack> Gees<T> {
     fn attempt(&self, a: &mut [T], w: [&mut [T]; 2], vs: &mut [T], workspace: Workspace<'_, T>) -> Int {
         let Workspace { work, real, int } = workspace;
         let (work, memory) = work.split_at_mut(len(self.lwork));
-        with_room(a, memory, |a| self.call(self.lwork, a, w, vs, Workspace { work, real, int }))
+        with_room(a, memory, |a| match self.reduction.filter(|_| gees_in_steps::take(a)) {
+            Some(reduction) => {
+                let Gees { routines: iteration, job, n, .. } = *self;
+                Steps { reduction, iteration, job, n }.run(a, w, vs, work, real)
+            }
+            None => self.call(self.lwork, a, w, vs, Workspace { work, real, int }),
+        })
     }
 
     /// Calls LAPACK, or asks it with `lwork` of [`ASK`].

@@ -33,6 +33,7 @@
 mod about;
 mod flags;
 mod gees;
+mod gees_in_steps;
 mod geev;
 mod gehrd;
 mod gemm;

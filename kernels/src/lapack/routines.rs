@@ -186,6 +186,14 @@ routines! {
         trtrs = strtrs_ dtrtrs_ ctrtrs_ ztrtrs_ (Flag, Flag, Flag, Size, Size, In<E>, Size, Out<E>, Size, Out<Int>);
         // n, ilo, ihi, a, lda, tau, work, lwork, info
         gehrd = sgehrd_ dgehrd_ cgehrd_ zgehrd_ (Size, Size, Size, Out<E>, Size, Out<E>, Out<E>, Size, Out<Int>);
+        // n, ilo, ihi, a, lda, tau, work, lwork, info
+        orghr = sorghr_ dorghr_ cunghr_ zunghr_ (Size, Size, Size, Out<E>, Size, In<E>, Out<E>, Size, Out<Int>);
+        // job, n, a, lda, ilo, ihi, scale, info
+        gebal = sgebal_ dgebal_ cgebal_ zgebal_ (Flag, Size, Out<E>, Size, Out<Int>, Out<Int>, Out<Real<E>>, Out<Int>);
+        // job, side, n, ilo, ihi, scale, m, v, ldv, info
+        gebak = sgebak_ dgebak_ cgebak_ zgebak_ (
+            Flag, Flag, Size, Size, Size, In<Real<E>>, Size, Out<E>, Size, Out<Int>,
+        );
         // uplo, n, a, lda, d, e, tau, work, lwork, info
         sytrd = ssytrd_ dsytrd_ chetrd_ zhetrd_ (
             Flag, Size, Out<E>, Size, Out<Real<E>>, Out<Real<E>>, Out<E>, Out<E>, Size, Out<Int>,
@@ -237,6 +245,12 @@ routines! {
             Flag, Flag, Size, Out<E>, Size, Out<Real<E>>, Out<E>, Size, Out<Int>, Size, Out<Int>,
         ) | cheevd_ zheevd_ (
             Flag, Flag, Size, Out<E>, Size, Out<Real<E>>, Out<E>, Size, Out<Real<E>>, Size, Out<Int>, Size, Out<Int>,
+        );
+        // job, compz, n, ilo, ihi, h, ldh, (wr, wi | w), z, ldz, work, lwork, info
+        hseqr = shseqr_ dhseqr_ (
+            Flag, Flag, Size, Size, Size, Out<E>, Size, Out<E>, Out<E>, Out<E>, Size, Out<E>, Size, Out<Int>,
+        ) | chseqr_ zhseqr_ (
+            Flag, Flag, Size, Size, Size, Out<E>, Size, Out<E>, Out<E>, Size, Out<E>, Size, Out<Int>,
         );
         // jobvs, sort, select, n, a, lda, sdim, (wr, wi | w), vs, ldvs, work, lwork, [rwork,] bwork, info
         gees = sgees_ dgees_ (

@@ -27,7 +27,7 @@ use crate::work::workspace;
     dtypes(T = [f32, f64]),
     target = { f32: "lapack_sgees_ffi", f64: "lapack_dgees_ffi" },
     batch = parallel,
-    threads = Gees::<T>::library(n).threads(),
+    threads = Gees::<T>::threads(n),
 )]
 pub fn gees_real<T: Lapack<RealPart = T> + Float>(
     #[shape(n, n)] mut a: InOut<ColMajor<&mut [T]>>,
@@ -58,7 +58,7 @@ pub fn gees_real<T: Lapack<RealPart = T> + Float>(
     dtypes(T = [Complex<f32>, Complex<f64>]),
     target = { Complex<f32>: "lapack_cgees_ffi", Complex<f64>: "lapack_zgees_ffi" },
     batch = parallel,
-    threads = Gees::<T>::library(n).threads(),
+    threads = Gees::<T>::threads(n),
 )]
 pub fn gees_complex<T: Lapack>(
     #[shape(n, n)] mut a: InOut<ColMajor<&mut [T]>>,
