@@ -37,9 +37,9 @@ LIARS = {
     "refuses_two_axes": ([single(3)], "batches"),
     "rounds_by_batch_index": ([single(3)], "independent"),
     "rounds_by_thread": ([single(3)], "independent"),
-    "counts_its_calls": ([single(3).astype(float)], "batches independent export"),
+    "counts_its_calls": ([single(3).astype(float)], "batches independent devices export"),
     "remembers_the_last_call": ([single(3)], "independent"),
-    "guesses": ([single(3)], "batches independent export"),
+    "guesses": ([single(3)], "batches independent devices export"),
     "needs_an_element": ([single(3)], "empty"),
     "forgets_empty_rows": ([single(2, 3)], "empty"),
     "panics_on_nan": ([single(3)], "nonfinite"),
@@ -52,10 +52,11 @@ LIARS = {
 }
 #: Checks that such a liar may fail as well: what it does is a matter of chance.
 PERHAPS = {
-    "forgets_the_tail": {"independent", "export", "batches", "nonfinite"},  # as the memory was
-    "forgets_the_batch": {"export"},
+    "forgets_the_tail": {"independent", "devices", "export", "batches", "nonfinite"},  # as the memory was
+    "forgets_the_batch": {"devices", "export"},
     "changes_its_operand": set(CHECKS),
-    "adds_to_its_result": {"independent", "export", "batches"},
+    "adds_to_its_result": {"independent", "devices", "export", "batches"},
+    "reads_past_the_end": {"devices"},
     "rounds_by_thread": {"export"},
     "remembers_the_last_call": {"export"},
     "gives_up_on_nan": {"independent"},
@@ -96,6 +97,14 @@ def test_the_messages_say_what_was_found(ops):
     assert message("wrong_tangent_in_batches", "jvp").startswith("under jax.vmap, element 1: ")
 
 
+def test_a_batch_that_is_gathered_is_found(rms, monkeypatch):
+    assert opcheck(rms.gained_rms_norm, random(3), random(3))["devices"].detail == "nothing is gathered"
+    monkeypatch.setattr("oxidax._jax.device_count", lambda ctx: 1)
+    report = opcheck(rms.gained_rms_norm, random(3), random(3), raise_on_failure=False)
+    assert report.failed == ("devices",)
+    assert report["devices"].detail == 'over two devices, with "x" and "gain" batched: the batch is gathered on each'
+
+
 def tampered(operation, name, **changes):
     """An operation whose manifest says something else than its handler does."""
     definition = dataclasses.replace(operation.definition, vjp=None, jvp=None, **changes)
@@ -134,7 +143,7 @@ def test_a_lowering_that_cannot_leave_the_process_is_rejected_by_export(ops):
     )
     jax.interpreters.mlir.register_lowering(twin.primitive, lower, platform="cpu")
     report = opcheck(twin, random(3), raise_on_failure=False)
-    assert report.failed == ("export",)
+    assert report.failed == ("devices", "export")
 
 
 def test_memory_that_is_shared_is_seen():

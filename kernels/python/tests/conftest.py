@@ -14,6 +14,7 @@ import oxidax_kernels
 
 os.environ["JAX_PLATFORMS"] = "cpu"
 os.environ["JAX_ENABLE_X64"] = "1"
+os.environ["JAX_NUM_CPU_DEVICES"] = "2"  # for opcheck
 os.environ.pop("OXIDAX_KERNELS", None)
 
 oxidax_kernels.install()

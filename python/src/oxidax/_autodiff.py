@@ -151,14 +151,26 @@ class _Derivative:
         count = len(self.wiring.needed)
         return operands[:count], operands[count:]
 
+    def linear_cores(self, moving: tuple[int, ...]) -> list[int]:
+        """How many axes each operand has besides the batch axes."""
+        buffers = [*self.wiring.needed, *(self.definition.arguments[i] for i in moving)]
+        return [len(buffer.shape) for buffer in buffers]
+
     def linear_abstract_eval(
-        self, *avals: Any, instance: int, result_shapes: tuple[tuple[Size, ...], ...], **_: Any
+        self,
+        *avals: Any,
+        instance: int,
+        moving: tuple[int, ...],
+        batch_shape: tuple[Size, ...],
+        result_shapes: tuple[tuple[Size, ...], ...],
+        **_: Any,
     ) -> list[Any]:
         """One tangent for each floating result; shapes are parameters, for an operand may not be there."""
         dtypes = self.definition.instances[instance].dtypes
         buffers = self.definition.results
         kept = inexact(buffers, self.definition.instances[instance])
-        return [_jax.result_aval(avals[0], result_shapes[i], NUMPY[dtypes[buffers[i].name]]) for i in kept]
+        like, leading = _jax.on_mesh(avals), _jax.leading_sharding(avals, self.linear_cores(moving), batch_shape)
+        return [_jax.result_aval(like, result_shapes[i], NUMPY[dtypes[buffers[i].name]], leading) for i in kept]
 
     def linear_forward(
         self,
@@ -201,9 +213,8 @@ class _Derivative:
     ) -> tuple[list[Any], list[int]]:
         """vmap: the mapped axis becomes the first batch axis."""
         size = next(arg.shape[axis] for arg, axis in zip(args, axes, strict=True) if axis is not None)
-        cores = [len(b.shape) for b in self.wiring.needed]
-        cores += [len(self.definition.arguments[i].shape) for i in params["moving"]]
-        moved = move_batch_axes(args, axes, cores, depth=len(params["batch_shape"]))
+        cores, depth = self.linear_cores(params["moving"]), len(params["batch_shape"])
+        moved = move_batch_axes(args, axes, cores, depth)
         params |= {
             "batch_shape": (size, *params["batch_shape"]),
             "result_shapes": tuple((size, *shape) for shape in params["result_shapes"]),

@@ -18,7 +18,7 @@ from jax.core import ShapedArray
 from jax.core import Tracer as Tracer
 from jax.extend.backend import get_backend
 from jax.extend.core import Primitive as Primitive
-from jax.ffi import ffi_lowering, include_dir, register_ffi_target
+from jax.ffi import ffi_lowering, include_dir, register_ffi_target, register_ffi_target_as_batch_partitionable
 from jax.interpreters import ad as ad
 from jax.interpreters import batching as batching
 from jax.interpreters import mlir as mlir
@@ -27,6 +27,7 @@ from jax.sharding import NamedSharding, PartitionSpec
 Array = jax.Array
 array = jnp.array
 asarray = jnp.asarray
+broadcast_in_dim = jax.lax.broadcast_in_dim
 broadcast_to = jnp.broadcast_to
 canonical_dtype = jax.dtypes.canonicalize_dtype
 convert_element_type = jax.lax.convert_element_type
@@ -38,6 +39,7 @@ jvp = jax.jvp
 max_dim = jax.core.max_dim
 min_dim = jax.core.min_dim
 moveaxis = jnp.moveaxis
+squeeze = jax.lax.squeeze
 typeof = jax.typeof
 vjp = jax.vjp
 vmap = jax.vmap
@@ -67,6 +69,16 @@ def register(target: str, capsules: dict[str, Any], platform: str) -> None:
     Before the backend exists, JAX only keeps the handler in a queue.
     """
     register_ffi_target(target, capsules, platform=xla_platform(platform))
+
+
+_partitionable: set[str] = set()
+
+
+def make_partitionable(target: str) -> None:
+    """Tells XLA that it may divide calls of this target along their batch axes; a second time, XLA logs an error."""
+    if target not in _partitionable:
+        _partitionable.add(target)
+        register_ffi_target_as_batch_partitionable(target)
 
 
 def export_check(target: str) -> Any:
@@ -133,6 +145,23 @@ def export_and_reload(
     return export.deserialize(exported.serialize()).call
 
 
+def over_two_devices(
+    function: Callable[..., Any], arrays: Sequence[Any], mapped: Sequence[bool]
+) -> tuple[Any, bool] | None:
+    """The results for operands whose first axes, where `mapped`, lie over two CPU devices; whether any is gathered.
+
+    None where there is one device.
+    """
+    devices = jax.devices("cpu")[:2]
+    if len(devices) < 2:
+        return None
+    mesh = jax.sharding.Mesh(np.array(devices), ("batch",))
+    specs = [PartitionSpec("batch") if divided else PartitionSpec() for divided in mapped]
+    placed = [jax.device_put(x, NamedSharding(mesh, spec)) for x, spec in zip(arrays, specs, strict=True)]
+    program = jax.jit(function).lower(*placed).compile()
+    return program(*placed), "all-gather" in program.as_text()
+
+
 def start_backend(platform: str) -> bool:
     """Starts JAX's backends and says whether there is one for `platform`."""
     for _ in range(2):  # a handler that XLA refuses fails the first start, and only the first
@@ -179,8 +208,8 @@ def claimed_targets(platform: str) -> dict[str, Any]:
     return found
 
 
-def result_aval(like: Any | None, shape: tuple[Any, ...], dtype: np.dtype[Any]) -> Any:
-    """The type of a result: varying axes and memory space from the operand `like`, sharding replicated.
+def result_aval(like: Any | None, shape: tuple[Any, ...], dtype: np.dtype[Any], leading: tuple[Any, ...] = ()) -> Any:
+    """The type of a result: varying axes and memory space from the operand `like`, its first axes divided as `leading`.
 
     `ShapedArray.update` and `.sharding` are undocumented (0.5.3 to 0.12.0.1). They let a result inherit what
     the version at hand knows of `shard_map`, under whichever name.
@@ -190,11 +219,36 @@ def result_aval(like: Any | None, shape: tuple[Any, ...], dtype: np.dtype[Any]) 
     changes: dict[str, Any] = {"shape": shape, "dtype": dtype, "weak_type": False}
     sharding = getattr(like, "sharding", None)
     if sharding is not None:
-        spec = PartitionSpec(*[None] * len(shape))
+        spec = PartitionSpec(*leading, *[None] * (len(shape) - len(leading)))
         changes["sharding"] = (
             sharding.update(spec=spec) if hasattr(sharding, "update") else NamedSharding(sharding.mesh, spec)
         )
     return like.update(**changes)
+
+
+def on_mesh(avals: Sequence[Any]) -> Any | None:
+    """The first of some types that has a mesh, else the first of all; None of none."""
+    meshes = (getattr(getattr(aval, "sharding", None), "mesh", None) for aval in avals)
+    known = (aval for aval, mesh in zip(avals, meshes, strict=True) if not getattr(mesh, "empty", True))
+    return next(known, avals[0] if avals else None)
+
+
+def leading_sharding(avals: Sequence[Any], cores: Sequence[int], batch: Sequence[Any]) -> tuple[Any, ...]:
+    """How batch axes are divided, in the types of operands with so many other axes, on meshes with explicit axes.
+
+    An axis is divided as in the first operand that divides it, and a mesh axis divides one.
+    """
+    leading: list[Any] = [None] * len(batch)
+    taken: set[Any] = set()
+    for aval, core in zip(avals, cores, strict=True):
+        depth = len(aval.shape) - core
+        spec = tuple(getattr(getattr(aval, "sharding", None), "spec", ()))[:depth]
+        for axis, names in enumerate(spec, len(batch) - depth):
+            parts = set(names) if isinstance(names, tuple) else {names} - {None}
+            if leading[axis] is None and parts and not parts & taken:
+                leading[axis] = names
+                taken |= parts
+    return tuple(leading)
 
 
 def _varying(aval: Any) -> frozenset[Any]:
@@ -241,20 +295,46 @@ def register_lowering(primitive: Primitive, rules: dict[str, Callable[..., Any]]
         mlir.register_lowering(primitive, rule, platform=platform or None)
 
 
+def device_count(ctx: Any) -> int:
+    """Among how many devices XLA divides the program that is lowered; 1 where JAX does not say, as in `shard_map`."""
+    return int(getattr(ctx.module_context.axis_context, "num_devices", 1))
+
+
+def lower_by(function: Callable[..., list[Any]], ctx: Any, operands: Sequence[Any], results: Sequence[Any]) -> Any:
+    """Lowers a function of JAX's; `results` are the types of what it returns."""
+    return mlir.lower_fun(function, multiple_results=True)(ctx.replace(avals_out=list(results)), *operands)
+
+
+def batch_partition(axes: int, rule: str) -> dict[str, Any]:
+    """The attributes of a call that XLA may divide along so many leading axes; `rule` is Shardy's.
+
+    `num_batch_dims` is what JAX's own linear algebra tells XLA (0.5.3 to 0.12.0.1).
+    """
+    number = mlir.ir.StringAttr.get(str(axes))
+    attributes = {"mhlo.frontend_attributes": mlir.ir.DictAttr.get({"num_batch_dims": number})}
+    if getattr(jax.config, "jax_use_shardy_partitioner", True):
+        attributes["sdy.sharding_rule"] = mlir.ir.Attribute.parse(rule)
+    return attributes
+
+
 def custom_call(
-    ctx: Any,
     target: str,
-    operands: Sequence[Any],
     attributes: dict[str, Any],
     aliases: dict[int, int],
     col_major: tuple[Sequence[bool], Sequence[bool]],
+    ctx: Any,
+    operands: Sequence[Any],
+    extra: dict[str, Any],
 ) -> Any:
     """Lowers to one custom call, row-major but for the operands and results that `col_major` names.
 
-    `operand_output_aliases` is a keyword of `mlir.custom_call` that `ffi_lowering` passes on. Attributes go
-    in by `backend_config` where `mlir.ir_attribute` is public (not on 0.5), so that one may be called "ctx".
+    `extra` is what XLA is told of the call, and the handler is not. `operand_output_aliases` and `extra_attributes` are
+    keywords of `mlir.custom_call` that `ffi_lowering` passes on. Attributes go in by `backend_config` where
+    `mlir.ir_attribute` is public (not on 0.5), so that one may be called "ctx".
     """
     options: dict[str, Any] = {"operand_output_aliases": aliases} if aliases else {}
+    if extra:
+        options["extra_attributes"] = extra
     for key, avals, columns in zip(
         ("operand_layouts", "result_layouts"), (ctx.avals_in, ctx.avals_out), col_major, strict=True
     ):

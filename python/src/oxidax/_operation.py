@@ -125,6 +125,8 @@ class Operation:
         _jax.register(self.target, handler.capsules(), platform)
         self._handlers[platform] = handler
         self._unchecked.add(platform)
+        if self.definition.batch != "none":
+            _jax.make_partitionable(self.target)
         _jax.register_lowering(self.primitive, {platform: lowering(self, platform)})
 
     def handler(self, platform: str) -> Handler:

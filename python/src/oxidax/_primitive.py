@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from oxidax import _jax
@@ -12,6 +13,7 @@ from oxidax._errors import SignatureError
 from oxidax._inference import NO_BATCH, Inferred, infer, label
 from oxidax._manifest import Buffer, Definition
 from oxidax._shapes import Size, broadcast, equal, evaluate
+from oxidax._sharding import lower_divided
 
 if TYPE_CHECKING:
     from oxidax._operation import Operation
@@ -73,9 +75,10 @@ def _abstract_eval(
     mistakes += inferred.mistakes
     if mistakes:
         raise SignatureError(definition.name, mistakes)
-    like = avals[0] if avals else None
+    like = _jax.on_mesh(avals)
+    leading = _jax.leading_sharding(avals, [len(buffer.shape) for buffer in definition.arguments], inferred.batch)
     return [
-        _jax.result_aval(like, shape, NUMPY[dtypes[buffer.name]])
+        _jax.result_aval(like, shape, NUMPY[dtypes[buffer.name]], leading)
         for buffer, shape in zip(definition.results, inferred.results, strict=True)
     ]
 
@@ -163,7 +166,10 @@ def lowering(operation: Operation, platform: str) -> Callable[..., Any]:
         operation.check_registration(platform)
         specs = definition.instances[instance].attributes
         values = {name: specs[name].lowered(value) for name, value in attributes}
-        return _jax.custom_call(ctx, operation.target, operands, values, definition.aliases, definition.layouts)
+        columns, aliases = definition.layouts, definition.aliases
+        return lower_divided(
+            ctx, definition, operands, partial(_jax.custom_call, operation.target, values, aliases, columns)
+        )
 
     return lower
 

@@ -26,6 +26,7 @@ _CHECKS: dict[str, Callable[[Case], str]] = {
     "written": _memory.written,
     "batches": _values.batches,
     "independent": _values.independent,
+    "devices": _values.devices,
     "empty": _memory.empty,
     "nonfinite": _memory.nonfinite,
     "jvp": _derivatives.jvp,
@@ -53,6 +54,8 @@ def opcheck(
       `jax.vmap`, and batches of 0 and 1.
     - ``independent``: results that are not the same bits on every call, alone and in a batch, whatever was called
       before and however threads shared the work.
+    - ``devices``: a batch over two devices that is gathered, or differs from that on one. It needs two CPU devices
+      (``jax_num_cpu_devices``).
     - ``empty``: a panic, a wrong shape or an unwritten element where a dim is 0 and the shape rule admits that.
     - ``nonfinite``: the same for NaN and infinities.
     - ``jvp``, ``vjp``: derivatives that differ from central differences, in double precision where the operation has

@@ -11,7 +11,7 @@ import numpy as np
 from oxidax import _jax
 from oxidax._errors import SignatureError
 from oxidax.testing._case import Arrays, Case, difference, epsilon, is_floating, leaves, wait
-from oxidax.testing._report import Failed
+from oxidax.testing._report import Failed, Skipped
 
 #: The most patterns of batched and unbatched operands; each costs a compilation.
 _PATTERNS = 7
@@ -58,6 +58,23 @@ def batches(case: Case) -> str:
     _nested(case)
     weak = "; all elements are equal, for it takes no others" if case.elements_are_equal else ""
     return f"{count + 2} batches, {len(patterns)} patterns of batched operands{weak}"
+
+
+def devices(case: Case) -> str:
+    """A batch over two devices, of all operands and of the first one alone, against one device."""
+    case.need_batches()
+    patterns = dict.fromkeys([(True,) * len(case.core), tuple(i == 0 for i in range(len(case.core)))])
+    for pattern in patterns:
+        args, _ = _batch(case, pattern, 4)
+        found = _jax.over_two_devices(case.function, args, pattern)
+        if found is None:
+            raise Skipped('there is one CPU device; jax.config.update("jax_num_cpu_devices", 2) makes two')
+        outs, gathered = found
+        what = f"over two devices, with {_show(case, pattern)} batched"
+        _match(case, what, leaves(outs), case.run(args), "on one device")
+        if gathered:
+            raise Failed(f"{what}: the batch is gathered on each")
+    return "nothing is gathered"
 
 
 def _patterns(count: int) -> Iterator[tuple[bool, ...]]:
@@ -122,12 +139,12 @@ def _compare(case: Case, what: str, got: Arrays, want: list[Arrays]) -> None:
         _match(case, f"{what}, element {k}", [x[k] for x in got], element)
 
 
-def _match(case: Case, what: str, got: Arrays, want: Arrays) -> None:
+def _match(case: Case, what: str, got: Arrays, want: Arrays, where: str = "alone") -> None:
     for name, x, y in zip(case.names, got, want, strict=True):
         # Rounding is the business of `independent`.
         problem = difference(name, x, y, 1e3 * epsilon(y.dtype) if is_floating(y) else 0)
         if problem:
-            raise Failed(f"{what}: {problem} as alone")
+            raise Failed(f"{what}: {problem} as {where}")
 
 
 def _show(case: Case, pattern: tuple[bool, ...]) -> str:
