@@ -77,7 +77,7 @@ use crate::{
 ///
 /// Every dim stands alone as one axis somewhere: there its size is read. All other axes are computed, and checked on
 /// every call. Arithmetic is checked `i64`: a negative dim, an overflow or a zero divisor is an error of the call.
-/// With `batch = whole` each shape starts with `..`, the batch axes.
+/// With `batch = whole` each shape starts with `..`, the batch axes: where they lie over several devices, those of one.
 ///
 /// # Arguments of the attribute
 ///
