@@ -123,7 +123,7 @@ memcheck: export OXIDAX_MEMCHECK := 1
 memcheck: toolchain openblas
 	@$(TOOL) tools/system.py valgrind
 	cargo test --release --locked -p oxidax --tests -- --test-threads=1
-	cargo test --release --locked -p oxidax-kernels --test handlers --test lapack -- --test-threads=1 --include-ignored
+	cargo test --release --locked -p oxidax-kernels --lib --test handlers --test lapack -- --test-threads=1 --include-ignored
 
 .PHONY: soak
 soak: kernels
