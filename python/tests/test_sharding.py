@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import jax
+import jax.export
 import jax.numpy as jnp
 import numpy as np
 import pytest
 from conftest import library_path
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
-EXPLICIT = hasattr(jax.sharding, "AxisType") and hasattr(
-    jax, "set_mesh"
-)  # types of arrays that say how they are divided
+#: Whether the types of arrays may say how they are divided.
+EXPLICIT = hasattr(jax.sharding, "AxisType") and hasattr(jax, "set_mesh")
 X = np.arange(24.0).reshape(4, 2, 3)
 
 
@@ -46,6 +46,12 @@ def test_one_operand(rms, ops, mesh):
     first_axis_is_divided(ops.whole_sum, over(mesh, X, "i"))
     specs, gathered = compare(rms.rms_norm, over(mesh, X, None, "i"))
     assert (specs, gathered) == ([PartitionSpec(None, "i")], False)
+
+
+def test_scalars(ops, mesh):
+    first_axis_is_divided(ops.square, over(mesh, X[:, 0, 0], "i"))
+    first_axis_is_divided(ops.square, over(mesh, X, "i"))
+    first_axis_is_divided(ops.outer, over(mesh, X[:, 0], "i"), over(mesh, X[:, 1], "i"), over(mesh, X[:, 0, 0], "i"))
 
 
 def test_columns_first_and_several_results(ops, mesh):
@@ -89,6 +95,20 @@ def test_arrays_without_elements(rms, mesh, shape):
 
 def test_eager_calls_keep_the_division(rms, mesh):
     assert rms.rms_norm(over(mesh, X, "i")).sharding.spec == PartitionSpec("i")
+
+
+def test_shard_map_and_exported_programs(rms, mesh):
+    if hasattr(jax, "shard_map"):
+        shard_map = jax.shard_map
+    else:
+        from jax.experimental.shard_map import shard_map
+    x, gain = over(mesh, X, "i"), over(mesh, X[0, 0])
+    specs = PartitionSpec("i"), PartitionSpec()
+    first_axis_is_divided(shard_map(rms.gained_rms_norm, mesh=mesh, in_specs=specs, out_specs=specs[0]), x, gain)
+    program = jax.export.export(jax.jit(rms.gained_rms_norm), disabled_checks=rms.export_checks)(x, gain)
+    again = jax.jit(jax.export.deserialize(program.serialize()).call).lower(x, gain).compile()
+    np.testing.assert_allclose(again(x, gain), rms.gained_rms_norm(X, X[0, 0]), rtol=1e-12)
+    assert "all-gather" not in again.as_text()
 
 
 @pytest.mark.parametrize("shardy", [False, True])

@@ -23,6 +23,8 @@
 //! | Hessenberg form, as reflectors | `gehrd` | [`Gehrd`] |
 //! | tridiagonal form, as reflectors | `sytrd`, `hetrd` | [`Sytrd`] |
 //!
+//! In some orders, `gees` is made of its steps (`gees_in_steps.rs`): `gebal`, `gehrd`, `orghr`, `hseqr` and `gebak`.
+//!
 //! Each type is made for one shape, which checks the sizes (`new`), says how much work memory it takes (`workspace`), and
 //! then runs on any number of matrices (`run`), from any number of threads. The result is LAPACK's `info`: 0 for success,
 //! above 0 for a numerical failure that the routine describes, below 0 for input that was refused.

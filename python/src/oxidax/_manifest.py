@@ -72,6 +72,11 @@ class Definition:
         return tuple(b for b in self.buffers if b.role != "argument")
 
     @cached_property
+    def ranks(self) -> tuple[int, ...]:
+        """How many axes each operand has besides the batch axes."""
+        return tuple(len(b.shape) for b in self.arguments)
+
+    @cached_property
     def aliases(self) -> dict[int, int]:
         """Operand to result, for each `InOut` parameter."""
         place = {b.name: i for i, b in enumerate(self.results)}

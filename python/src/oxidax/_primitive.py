@@ -29,12 +29,11 @@ def make_primitive(operation: Operation) -> Any:
     primitive.multiple_results = True
     primitive.def_abstract_eval(lambda *avals, **params: _abstract_eval(definition, avals, **params))
     primitive.def_impl(eager(primitive))
-    cores = [len(buffer.shape) for buffer in definition.arguments]
 
     def batch(args: Sequence[Any], axes: Sequence[int | None], **params: Any) -> tuple[list[Any], list[int]]:
         if definition.batch == "none":
             raise SignatureError(definition.name, [f"cannot be used under jax.vmap: {NO_BATCH}"])
-        moved = spread_inouts(definition, move_batch_axes(args, axes, cores))
+        moved = spread_inouts(definition, move_batch_axes(args, axes, definition.ranks))
         outs = bind(primitive, moved, **params)
         return outs, [0] * len(outs)
 
@@ -76,7 +75,7 @@ def _abstract_eval(
     if mistakes:
         raise SignatureError(definition.name, mistakes)
     like = _jax.on_mesh(avals)
-    leading = _jax.leading_sharding(avals, [len(buffer.shape) for buffer in definition.arguments], inferred.batch)
+    leading = _jax.leading_sharding(avals, definition.ranks, inferred.batch)
     return [
         _jax.result_aval(like, shape, NUMPY[dtypes[buffer.name]], leading)
         for buffer, shape in zip(definition.results, inferred.results, strict=True)
