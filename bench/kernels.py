@@ -86,7 +86,7 @@ def taken_seconds():
 
 
 def measure(workers, cell, rounds, patience):
-    """Each worker's median seconds a call in the rounds least disturbed, and what others took of the machine."""
+    """The rounds least disturbed: what others took of the machine, and each worker's seconds a call."""
     for worker in workers.values():
         worker.ask(**cell, prepare=True)
     turns = []
@@ -102,9 +102,24 @@ def measure(workers, cell, rounds, patience):
         turns.sort(key=lambda item: item[0])
         if len(turns) >= rounds and turns[rounds - 1][0] <= QUIET:
             break
-    kept = turns[:rounds]
-    medians = {name: statistics.median(seconds[name] for _, seconds in kept) for name in workers}
-    return medians, statistics.mean(others for others, _ in kept)
+    return turns[:rounds]
+
+
+def measure_afresh(cell, rounds, patience):
+    """As `measure`, on workers that are started for it."""
+    workers = start_workers()
+    turns = measure(workers, cell, rounds, patience)
+    close(workers)
+    return turns
+
+
+def start_workers():
+    return {name: Worker(name) for name in WORKERS}
+
+
+def close(workers):
+    for worker in workers.values():
+        worker.close()
 
 
 def main():
@@ -116,15 +131,23 @@ def main():
     parser.add_argument(
         "--patience", type=int, default=4, help="so many times as many rounds are tried, for undisturbed ones"
     )
+    parser.add_argument(
+        "--fresh",
+        type=int,
+        default=0,
+        metavar="N",
+        help="start new processes N times a cell: one may be a fifth slower than the next for as long as it lives",
+    )
     parser.add_argument("--end-to-end", action="store_true")
     parser.add_argument("--worker", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.worker:
         return serve(options.worker)
 
-    workers = {name: Worker(name) for name in WORKERS}
+    workers = {} if options.fresh else start_workers()
     what = "through jax.lax.linalg" if options.end_to_end else "through jax.ffi.ffi_call"
-    print(f"milliseconds a call {what}; medians of {options.rounds} rounds; {versions()}")
+    afresh = f" in each of {options.fresh} sets of processes" if options.fresh else ""
+    print(f"milliseconds a call {what}; medians of {options.rounds} rounds{afresh}; {versions()}")
     print(
         f"{'cell':24} {'stock':>8} {'1 thread':>8} {'ours':>8}   {'x stock':>7} {'x 1 thr':>7}  "
         f"{'same':>5} {'others':>6}   bar"
@@ -135,7 +158,13 @@ def main():
         for dtype in options.dtypes.split(","):
             for batch, n in cells:
                 cell = {"op": op, "dtype": dtype, "batch": batch, "n": n, "end_to_end": options.end_to_end}
-                seconds, others = measure(workers, cell, options.rounds, options.patience)
+                if options.fresh:
+                    sets = [measure_afresh(cell, options.rounds, options.patience) for _ in range(options.fresh)]
+                    turns = [turn for turns in sets for turn in turns]
+                else:
+                    turns = measure(workers, cell, options.rounds, options.patience)
+                seconds = {name: statistics.median(seconds[name] for _, seconds in turns) for name in WORKERS}
+                others = statistics.mean(others for others, _ in turns)
                 ratio = {name: value / seconds["ours"] for name, value in seconds.items()}
                 against_stock, against_one = bars(op, batch, n)
                 passed = ratio["stock"] >= against_stock and (against_one is None or ratio["one"] >= against_one)
@@ -148,8 +177,7 @@ def main():
                     f"{same:5.2f} {others:6.0%}   {bar:12} {'PASS' if passed else 'FAIL'}",
                     flush=True,
                 )
-    for worker in workers.values():
-        worker.close()
+    close(workers)
     print(f"{failed} rows failed" if failed else "every row passed")
     return 1 if failed else 0
 

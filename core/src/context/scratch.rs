@@ -14,6 +14,10 @@ use crate::platform::{Cpu, Platform};
 
 /// Every slice begins on a cache line.
 const ALIGN: usize = 64;
+/// The largest alignment for which Rust takes zeros from `calloc`, which has them from the system: it writes them else.
+const CALLOC_ALIGN: usize = 16;
+/// A chunk is no longer than this if no slice is.
+const GROW: usize = 1 << 20;
 /// A thread keeps no more than this in one arena between calls.
 const KEEP: usize = 64 << 20;
 /// A thread keeps so many arenas: one for each scratch parameter of handlers that call each other.
@@ -64,33 +68,35 @@ struct Arena {
     chunks: RefCell<Vec<Chunk>>,
     /// Bytes given out of the last chunk.
     used: Cell<usize>,
+    /// Bytes given out of all of them.
+    given: Cell<usize>,
 }
 
 struct Chunk {
+    memory: NonNull<u8>,
+    layout: Layout,
+    /// Where the first cache line of the memory begins.
     data: NonNull<u8>,
+    /// Whole cache lines: its end is where a slice of no elements may be, and must be aligned too.
     bytes: usize,
 }
 
 impl Chunk {
-    fn layout(bytes: usize) -> Option<Layout> {
-        // Whole cache lines: its end is where a slice of no elements may be, and must be aligned too.
-        Layout::from_size_align(bytes.max(1).checked_next_multiple_of(ALIGN)?, ALIGN).ok()
-    }
-
     fn new(bytes: usize) -> Option<Chunk> {
-        let layout = Chunk::layout(bytes)?;
+        let bytes = bytes.checked_next_multiple_of(ALIGN)?;
+        let layout = Layout::from_size_align(bytes.checked_add(ALIGN)?, CALLOC_ALIGN).ok()?;
         // SAFETY: S2: the size is not 0. Zeroed once, so that every byte is initialised for good.
-        let data = NonNull::new(unsafe { alloc_zeroed(layout) })?;
-        Some(Chunk { data, bytes: layout.size() })
+        let memory = NonNull::new(unsafe { alloc_zeroed(layout) })?;
+        // SAFETY: S2: less than a cache line on, of which there is one more than `bytes` are.
+        let data = unsafe { memory.add(memory.align_offset(ALIGN)) };
+        Some(Chunk { memory, layout, data, bytes })
     }
 }
 
 impl Drop for Chunk {
     fn drop(&mut self) {
-        if let Some(layout) = Chunk::layout(self.bytes) {
-            // SAFETY: S2: allocated with this layout.
-            unsafe { dealloc(self.data.as_ptr(), layout) };
-        }
+        // SAFETY: S2: allocated with this layout.
+        unsafe { dealloc(self.memory.as_ptr(), self.layout) };
     }
 }
 
@@ -98,31 +104,37 @@ impl Arena {
     /// So many bytes that nobody else has.
     fn bump(&self, bytes: usize) -> Option<NonNull<u8>> {
         let mut chunks = self.chunks.borrow_mut();
-        let start = self.used.get();
-        let room = chunks.last().map_or(0, |chunk| chunk.bytes - start);
-        if room < bytes || chunks.is_empty() {
-            let grown = chunks.last().map_or(0, |chunk| chunk.bytes.saturating_mul(2)).min(KEEP);
-            let chunk = Chunk::new(bytes.max(grown))?;
-            let data = chunk.data;
-            self.used.set(bytes.next_multiple_of(ALIGN).min(chunk.bytes));
-            chunks.push(chunk);
-            return Some(data);
+        let lines = bytes.checked_next_multiple_of(ALIGN)?;
+        let room = chunks.last().map_or(0, |chunk| chunk.bytes - self.used.get());
+        if room < lines || chunks.is_empty() {
+            chunks.push(Chunk::new(lines.max(self.given.get().min(GROW)))?);
+            self.used.set(0);
         }
-        let chunk = chunks.last()?;
-        self.used.set((start + bytes).next_multiple_of(ALIGN).min(chunk.bytes));
+        let start = self.used.get();
+        self.used.set(start + lines);
+        self.given.set(self.given.get() + lines);
         // SAFETY: S1: inside the chunk, or at its end for no bytes.
-        Some(unsafe { chunk.data.add(start) })
+        Some(unsafe { chunks.last()?.data.add(start) })
+    }
+
+    /// The bytes of its memory, in one chunk.
+    fn bytes(&mut self) -> usize {
+        match self.chunks.get_mut().as_slice() {
+            [chunk] => chunk.bytes,
+            _ => self.given.get(),
+        }
     }
 
     /// Takes everything back, and makes one chunk of several: the next call finds it.
     fn reset(&mut self) -> &Arena {
+        let bytes = self.bytes();
         let chunks = self.chunks.get_mut();
         if chunks.len() > 1 {
-            let total = chunks.iter().map(|chunk| chunk.bytes).fold(0, usize::saturating_add);
             chunks.clear();
-            chunks.extend(Chunk::new(total));
+            chunks.extend(Chunk::new(bytes));
         }
         self.used.set(0);
+        self.given.set(0);
         self
     }
 }
@@ -148,11 +160,10 @@ impl Lease {
 impl Drop for Lease {
     fn drop(&mut self) {
         let mut arena = std::mem::take(&mut self.0);
-        arena.reset();
-        let bytes: usize = arena.chunks.get_mut().iter().map(|chunk| chunk.bytes).sum();
-        if bytes > KEEP {
+        if arena.bytes() > KEEP {
             return;
         }
+        arena.reset();
         let _ = ARENAS.try_with(|arenas| {
             let mut arenas = arenas.borrow_mut();
             if arenas.len() < SPARES {
@@ -255,6 +266,30 @@ mod tests {
         let second = address();
         assert_eq!(second, address());
         assert!(first.is_some());
+    }
+
+    #[test]
+    fn a_warm_thread_has_what_was_given_and_no_more() {
+        let mut arena = Arena::default();
+        let give = |arena: &Arena, sizes: &[usize]| {
+            let addresses: Vec<_> = sizes.iter().map(|&bytes| arena.bump(bytes).unwrap().addr()).collect();
+            assert!(addresses.iter().all(|address| address.get().is_multiple_of(ALIGN)));
+        };
+        for (sizes, kept) in [
+            (&[0][..], 0),
+            (&[1, 0, ALIGN], 2 * ALIGN),
+            (&[ALIGN; 100], 100 * ALIGN),
+            (&[8 * GROW, 1, 1], 8 * GROW + 2 * ALIGN),
+            (&[1, 8 * GROW, GROW], 9 * GROW + ALIGN),
+            (&[1], 9 * GROW + ALIGN),
+        ] {
+            for _ in 0..2 {
+                give(&arena, sizes);
+                assert_eq!(arena.bytes(), kept, "{sizes:?}");
+                arena.reset();
+                assert_eq!((arena.bytes(), arena.chunks.get_mut().len()), (kept, 1), "{sizes:?}");
+            }
+        }
     }
 
     #[test]

@@ -37,7 +37,7 @@ def main() -> int:
     parser.add_argument("--cases", type=int, default=3, help="how many cases JAX draws for each test (3)")
     parser.add_argument("--x64", type=int, nargs="+", default=(0, 1), choices=(0, 1))
     parser.add_argument("--record", action="store_true", help="run on jaxlib's kernels, whatever is on record")
-    options = parser.parse_args()
+    options = parser.parse_intermixed_args()
     version = subprocess.check_output(
         [options.python, "-c", "import jax; print(jax.__version__)"], text=True, cwd=HERE
     ).strip()

@@ -37,13 +37,13 @@ pub trait Lapack: Scalar + Number<Real = Self::RealPart> + From<Self::RealPart> 
     fn complex(re: Self::RealPart, im: Self::RealPart) -> Self::ComplexOf;
     /// The routines of this type in a library.
     fn routines(library: &Library) -> &Routines<Self>;
-    /// The kernels for small matrices on some instructions, of a type that has them.
-    fn small(on: &Instructions) -> Option<&dyn Kernels<Self>>;
+    /// The kernels for small matrices on some instructions.
+    fn small(on: &Instructions) -> &dyn Kernels<Self>;
 }
 
 macro_rules! scalars {
     ($(
-        $letter:ident $scalar:ty, $real:ty, $complex:literal, $nan:expr, |$on:ident| $small:expr,
+        $letter:ident $scalar:ty, $real:ty, $complex:literal, $nan:expr,
         |$x:ident| $finite:expr, $re:expr, $im:expr, $conj:expr;
     )*) => {
         $(impl Lapack for $scalar {
@@ -88,23 +88,23 @@ macro_rules! scalars {
 
             // Where this is inlined in another crate, it compiles all kernels again.
             #[inline(never)]
-            fn small($on: &Instructions) -> Option<&dyn Kernels<Self>> {
-                $small
+            fn small(on: &Instructions) -> &dyn Kernels<Self> {
+                on
             }
         })*
     };
 }
 
 scalars! {
-    // letter, type, real part, complex?, not a number, small kernels
+    // letter, type, real part, complex?, not a number
     //     finite?, the real part, the imaginary part, the conjugate
-    s f32, f32, false, f32::NAN, |on| Some(on),
+    s f32, f32, false, f32::NAN,
         |x| x.is_finite(), x, { let _ = x; 0.0 }, x;
-    d f64, f64, false, f64::NAN, |on| Some(on),
+    d f64, f64, false, f64::NAN,
         |x| x.is_finite(), x, { let _ = x; 0.0 }, x;
-    c Complex<f32>, f32, true, Complex::new(f32::NAN, f32::NAN), |_on| None,
+    c Complex<f32>, f32, true, Complex::new(f32::NAN, f32::NAN),
         |x| x.re.is_finite() & x.im.is_finite(), x.re, x.im, Complex::conj(&x);
-    z Complex<f64>, f64, true, Complex::new(f64::NAN, f64::NAN), |_on| None,
+    z Complex<f64>, f64, true, Complex::new(f64::NAN, f64::NAN),
         |x| x.re.is_finite() & x.im.is_finite(), x.re, x.im, Complex::conj(&x);
 }
 

@@ -12,7 +12,7 @@
 use oxidax::prelude::*;
 
 use crate::lapack::{Diag, Lapack, Side, Transpose, Triangle, Trsm, Uplo};
-use crate::small::{Instructions, LARGEST_SYSTEM};
+use crate::small::Instructions;
 use crate::work::{group, same_batch, threads};
 
 /// Solves, in place of `b`.
@@ -52,7 +52,7 @@ pub fn trsm<T: Lapack>(
     let (of_a, of_b) = (triangle.order(m, n).pow(2), m * n);
     same_batch("a", a.len(), b.len() / of_b * of_a)?;
     let pool = threads(pool, b.len() as f64 * triangle.order(m, n) as f64).at_most(Trsm::<T>::library(m, n).threads());
-    let small = T::small(Instructions::best()).filter(|_| m.max(n) <= LARGEST_SYSTEM);
+    let small = Some(T::small(Instructions::best())).filter(|small| small.has_trsm(m, n));
     let group = group(of_a + of_b, small.map_or(1, |small| small.together(m, n)));
     pool.for_each(a.chunks(group * of_a).zip(b.chunks_mut(group * of_b)), |(a, b)| match small {
         Some(small) => small.trsm(triangle, m, n, a, b),

@@ -148,7 +148,7 @@ fn factorise<S: Simd, T: Small>(
 
 /// Swaps row `k` of each matrix with its `row`.
 #[inline(always)]
-fn swap<S: Simd, T: Small>(s: S, k: usize, row: Vector<S, T>, buffer: &mut [Vector<S, T>], stride: usize) {
+pub(super) fn swap<S: Simd, T: Small>(s: S, k: usize, row: Vector<S, T>, buffer: &mut [Vector<S, T>], stride: usize) {
     // Few rows are named by any lane.
     let mut named: u64 = 0;
     for x in row.as_slice() {

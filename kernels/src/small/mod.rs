@@ -1,16 +1,18 @@
-//! Small real matrices, in safe Rust: one vector lane a matrix, or one matrix in blocks.
+//! Small matrices, in safe Rust: one vector lane a matrix, or one real matrix in blocks.
 //!
 //! LAPACK spends its time on a 4x4 on everything but arithmetic. Here, as many matrices as a vector has lanes are
 //! transposed into vectors, factorised together, and transposed back. What is left over, and a matrix that comes alone,
 //! has vectors along its columns or rows, by the same operations in the same order: **the bits of a result do not
-//! depend on the batch**. A caller chooses between these kernels and LAPACK by size and type.
+//! depend on the batch**. A caller chooses between these kernels and LAPACK by size and type. Complex matrices have
+//! kernels for factors alone (`complex`).
 //!
 //! Matrices are column-major, packed one after the other. In lanes, sizes are at most [`LARGEST`], of triangular
-//! systems [`LARGEST_SYSTEM`], of tridiagonal ones what the cache holds; above it, `blocks` has what `potrf_work` and
+//! systems a quarter of it, of tridiagonal ones what the cache holds; above it, `blocks` has what `potrf_work` and
 //! `qr_work` of [`Kernels`] name, and it has every size of `ormqr`, `gehrd` and `sytrd`.
 #![forbid(unsafe_code)]
 
 mod blocks;
+mod complex;
 mod getrf;
 mod gtsv;
 mod lanes;
@@ -20,18 +22,17 @@ mod trsm;
 
 use std::sync::OnceLock;
 
+use bytemuck::Pod;
 use fearless_simd::{Level, Simd, SimdBase, SimdFloatElement, dispatch};
 use num_traits::Float;
 
 use crate::lapack::{Int, Lapack, Triangle, Uplo};
 
-pub use trsm::LARGEST_SYSTEM;
-
 /// The largest size of a matrix in lanes: up to it, these kernels are faster than LAPACK's.
 pub const LARGEST: usize = 32;
 
-/// A scalar type that has such kernels: `f32` and `f64`.
-pub trait Small: Lapack<RealPart = Self> + Float + SimdFloatElement {}
+/// A real scalar type, `f32` or `f64`: it and the complex type of such parts have kernels.
+pub trait Small: Lapack<RealPart = Self> + Float + SimdFloatElement + Pod {}
 
 impl Small for f32 {}
 impl Small for f64 {}
@@ -52,7 +53,12 @@ fn lanes_divide<S: Simd, T: Small>(s: S, x: Vector<S, T>) -> <Vector<S, T> as Si
     (size.simd_lt(least) & !is_zero) | size.simd_gt(most)
 }
 
-/// The kernels of a type that has them, for code that is generic over all of LAPACK's types: see [`Lapack::small`].
+/// What a caller did not ask.
+const NO_KERNEL: &str = "there is no kernel of this type";
+
+/// The kernels of a type, for code that is generic over all of LAPACK's types: see [`Lapack::small`].
+///
+/// What has a default here, no complex type has.
 pub trait Kernels<T: Lapack>: Sync {
     /// How many matrices of `m x n` are factorised together.
     fn together(&self, m: usize, n: usize) -> usize;
@@ -67,7 +73,10 @@ pub trait Kernels<T: Lapack>: Sync {
     /// number), and what the factor is from there on is open.
     fn potrf(&self, uplo: Uplo, n: usize, a: &mut [T], info: &mut [Int], work: &mut [T]);
 
-    /// `a = p l u`, in place, for each of `info.len()` matrices of `m x n`, both at most [`LARGEST`].
+    /// Whether [`getrf`](Self::getrf) serves a shape; for others LAPACK is the faster one.
+    fn has_getrf(&self, m: usize, n: usize) -> bool;
+
+    /// `a = p l u`, in place, for each of `info.len()` matrices of `m x n`, a shape that it serves.
     ///
     /// `pivots` holds `min(m, n)` for each matrix, counted from 1. The pivot is the first of the largest elements, as in
     /// LAPACK. info > 0: that pivot, the first of them, is zero.
@@ -90,16 +99,22 @@ pub trait Kernels<T: Lapack>: Sync {
 
     /// The length of the work memory for the product of `k` reflectors and `m x n`; none of a shape for which LAPACK is the
     /// faster one.
-    fn ormqr_work(&self, m: usize, n: usize, k: usize) -> Option<usize>;
+    fn ormqr_work(&self, _m: usize, _n: usize, _k: usize) -> Option<usize> {
+        None
+    }
 
     /// `q c`, or `q^T c`, in place of `c`, for one matrix of that shape, `m x n`, as LAPACK's `ormqr` from the left.
     ///
     /// `a` has at least as many columns, of length `m`, as `tau` elements; `work` is as long as
     /// [`ormqr_work`](Self::ormqr_work) says. Input that is not finite propagates.
-    fn ormqr(&self, transpose: bool, shape: [usize; 2], a: &[T], tau: &[T], c: &mut [T], work: &mut [T]);
+    fn ormqr(&self, _transpose: bool, _shape: [usize; 2], _a: &[T], _tau: &[T], _c: &mut [T], _work: &mut [T]) {
+        panic!("ormqr: {NO_KERNEL}");
+    }
 
     /// The length of the work memory for the tridiagonal form of `n x n`; none of a size for which LAPACK is the faster one.
-    fn sytrd_work(&self, n: usize) -> Option<usize>;
+    fn sytrd_work(&self, _n: usize) -> Option<usize> {
+        None
+    }
 
     /// `a = q t q^T`, in place, for one symmetric matrix of `n x n`, as LAPACK's `sytrd`; `t` has the diagonal `d` and beside
     /// it `e`.
@@ -108,43 +123,62 @@ pub trait Kernels<T: Lapack>: Sync {
     /// `work` is as long as [`sytrd_work`](Self::sytrd_work) says. Input that is not finite propagates.
     fn sytrd(
         &self,
-        uplo: Uplo,
-        a: &mut [T],
-        d: &mut [T::RealPart],
-        e: &mut [T::RealPart],
-        tau: &mut [T],
-        work: &mut [T],
-    );
+        _uplo: Uplo,
+        _a: &mut [T],
+        _d: &mut [T::RealPart],
+        _e: &mut [T::RealPart],
+        _tau: &mut [T],
+        _work: &mut [T],
+    ) {
+        panic!("sytrd: {NO_KERNEL}");
+    }
 
     /// The length of the work memory for the Hessenberg form of `n x n`; none of a size for which LAPACK is the faster one.
-    fn gehrd_work(&self, n: usize) -> Option<usize>;
+    fn gehrd_work(&self, _n: usize) -> Option<usize> {
+        None
+    }
 
     /// `a = q h q^T`, in place, for one matrix of `n x n`, as LAPACK's `gehrd` of all its rows and columns.
     ///
     /// `tau` has `n - 1` elements; `work` is as long as [`gehrd_work`](Self::gehrd_work) says. Input that is not finite
     /// propagates.
-    fn gehrd(&self, n: usize, a: &mut [T], tau: &mut [T], work: &mut [T]);
+    fn gehrd(&self, _n: usize, _a: &mut [T], _tau: &mut [T], _work: &mut [T]) {
+        panic!("gehrd: {NO_KERNEL}");
+    }
 
-    /// `op(a) x = b` or `x op(a) = b`, in place of `b`, for each of a batch of systems; `b` is `m x n`, and both are at
-    /// most [`LARGEST_SYSTEM`].
+    /// Whether [`trsm`](Self::trsm) serves a shape; for others OpenBLAS is the faster one.
+    fn has_trsm(&self, _m: usize, _n: usize) -> bool {
+        false
+    }
+
+    /// `op(a) x = b` or `x op(a) = b`, in place of `b`, for each of a batch of systems; `b` is `m x n`, a shape that it
+    /// serves.
     ///
     /// Only one triangle of `a` is used. As in OpenBLAS, the inverses of its diagonal multiply: a zero gives infinities and
     /// NaN.
-    fn trsm(&self, triangle: Triangle, m: usize, n: usize, a: &[T], b: &mut [T]);
+    fn trsm(&self, _triangle: Triangle, _m: usize, _n: usize, _a: &[T], _b: &mut [T]) {
+        panic!("trsm: {NO_KERNEL}");
+    }
 
     /// How many tridiagonal systems are solved together.
-    fn gtsv_together(&self) -> usize;
+    fn gtsv_together(&self) -> usize {
+        1
+    }
 
     /// The length of the work memory for tridiagonal systems of `n` equations and `k` right-hand sides; none of a size for
     /// which LAPACK is the faster one.
-    fn gtsv_work(&self, n: usize, k: usize) -> Option<usize>;
+    fn gtsv_work(&self, _n: usize, _k: usize) -> Option<usize> {
+        None
+    }
 
     /// `a x = b`, in place of `b`, for each of `info.len()` systems; `b` is `n x k`.
     ///
     /// The diagonals are `dl`, `d` and `du` of LAPACK's `gtsv`, each with `n` elements a system: the first of `dl` and the
     /// last of `du` are not read. `work` is as long as [`gtsv_work`](Self::gtsv_work) says. info > 0: that pivot, the first
     /// of them, is zero, and what `b` is then is open. Input that is not finite propagates.
-    fn gtsv(&self, shape: [usize; 2], diagonals: [&[T]; 3], b: &mut [T], info: &mut [Int], work: &mut [T]);
+    fn gtsv(&self, _shape: [usize; 2], _diagonals: [&[T]; 3], _b: &mut [T], _info: &mut [Int], _work: &mut [T]) {
+        panic!("gtsv: {NO_KERNEL}");
+    }
 }
 
 impl<T: Small> Kernels<T> for Instructions {
@@ -158,6 +192,10 @@ impl<T: Small> Kernels<T> for Instructions {
 
     fn potrf(&self, uplo: Uplo, n: usize, a: &mut [T], info: &mut [Int], work: &mut [T]) {
         potrf::potrf(*self, uplo, n, a, info, work);
+    }
+
+    fn has_getrf(&self, m: usize, n: usize) -> bool {
+        m.max(n) <= LARGEST
     }
 
     fn getrf(&self, m: usize, n: usize, a: &mut [T], pivots: &mut [Int], info: &mut [Int]) {
@@ -212,6 +250,10 @@ impl<T: Small> Kernels<T> for Instructions {
         }
     }
 
+    fn has_trsm(&self, m: usize, n: usize) -> bool {
+        m.max(n) <= trsm::LARGEST_SYSTEM
+    }
+
     fn trsm(&self, triangle: Triangle, m: usize, n: usize, a: &[T], b: &mut [T]) {
         trsm::trsm(*self, triangle, m, n, a, b);
     }
@@ -233,7 +275,7 @@ impl<T: Small> Kernels<T> for Instructions {
 pub(crate) fn serving<T: Lapack>(
     length: impl FnOnce(&dyn Kernels<T>) -> Option<usize>,
 ) -> Option<(&'static dyn Kernels<T>, usize)> {
-    let small = T::small(Instructions::best())?;
+    let small = T::small(Instructions::best());
     Some((small, length(small)?))
 }
 

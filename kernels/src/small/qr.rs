@@ -237,7 +237,7 @@ fn orgqr_alone<S: Simd, T: Small>(s: S, [m, n]: [usize; 2], a: &mut [T], tau: &[
 
 /// That lane alone.
 #[inline(always)]
-fn lane<S: Simd, T: Small>(s: S, lane: usize) -> <Vector<S, T> as SimdBase<S>>::Mask {
+pub(super) fn lane<S: Simd, T: Small>(s: S, lane: usize) -> <Vector<S, T> as SimdBase<S>>::Mask {
     let lanes = Vector::<S, T>::from_fn(s, |i| From::from(i as u8));
     lanes.simd_eq(index::<S, T>(s, lane))
 }

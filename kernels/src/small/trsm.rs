@@ -7,7 +7,7 @@ use super::{Instructions, Small, Vector, divides, lanes_divide, settle, worth_la
 use crate::lapack::{Diag, Side, Transpose, Triangle, Uplo};
 
 /// The largest size of a system: beyond it, transposing into vectors costs more than is gained on OpenBLAS.
-pub const LARGEST_SYSTEM: usize = 8;
+pub(super) const LARGEST_SYSTEM: usize = 8;
 
 /// The length of a buffer for the elements of one side of a system.
 const ELEMENTS: usize = LARGEST_SYSTEM * LARGEST_SYSTEM;

@@ -3,18 +3,12 @@
 use oxidax::testing::{Place, Pool};
 use oxidax_kernels::lapack::{Uplo, Vectors};
 
-use crate::for_each_scalar;
 use crate::sample::all_nan;
 use crate::targets::{Memory, Op, Outcome, Problem, Target};
+use crate::{for_each_scalar, is_memcheck};
 
 const POOLS: [Pool; 7] =
     [Pool::None, Pool::Threads(1), Pool::Threads(2), Pool::Threads(3), Pool::Threads(4), Pool::Busy(2), Pool::Busy(4)];
-
-/// Whether valgrind runs this, one thread at a time and many times slower (`make memcheck`): the paths are the same with
-/// fewer pools and matrices.
-fn is_memcheck() -> bool {
-    std::env::var_os("OXIDAX_MEMCHECK").is_some()
-}
 
 /// Each matrix in a call of its own.
 fn alone<T: Target>(problem: &Problem<T>) -> Vec<Outcome> {

@@ -16,3 +16,9 @@ mod solutions;
 mod sparse;
 mod targets;
 mod updates;
+
+/// Whether valgrind runs this, one thread at a time and many times slower (`make memcheck`): the paths are the same with
+/// fewer pools and matrices.
+fn is_memcheck() -> bool {
+    std::env::var_os("OXIDAX_MEMCHECK").is_some()
+}

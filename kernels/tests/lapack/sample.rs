@@ -64,11 +64,11 @@ samples! { f32 f64 }
 /// Calls a generic test for each scalar type.
 #[macro_export]
 macro_rules! for_each_scalar {
-    ($test:ident) => {{
-        $test::<f32>();
-        $test::<f64>();
-        $test::<oxidax::Complex<f32>>();
-        $test::<oxidax::Complex<f64>>();
+    ($test:ident $(, $argument:expr)*) => {{
+        $test::<f32>($($argument),*);
+        $test::<f64>($($argument),*);
+        $test::<oxidax::Complex<f32>>($($argument),*);
+        $test::<oxidax::Complex<f64>>($($argument),*);
     }};
 }
 

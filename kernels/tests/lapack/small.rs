@@ -1,9 +1,10 @@
 //! The small kernels against LAPACK, and against themselves in other batches.
 
 use num_traits::Float;
-use oxidax_kernels::lapack::{Diag, Getrf, Int, Potrf, Transpose, Trsm, Uplo};
+use oxidax_kernels::lapack::{Diag, Getrf, Int, Lapack, Potrf, Transpose, Trsm, Uplo};
 use oxidax_kernels::small::{Instructions, Kernels, LARGEST, Small};
 
+use crate::for_each_scalar;
 use crate::sample::{Matrix, Random, Sample, bits, within};
 use crate::sample_systems::{product, triangles, triangular};
 
@@ -15,34 +16,41 @@ const SIZES: [usize; 14] = [0, 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, LARGEST];
 const IN_BLOCKS: [usize; 7] = [33, 34, 37, 40, 63, 64, 128];
 
 /// The kernels as they are compiled in the library.
-pub fn kernels<T: Small>(on: &Instructions) -> &dyn Kernels<T> {
-    T::small(on).expect("kernels of this type")
+pub fn kernels<T: Lapack>(on: &Instructions) -> &dyn Kernels<T> {
+    T::small(on)
 }
 
 /// What it held before does not matter.
-fn work<T: Small>(on: Instructions, n: usize) -> Vec<T> {
-    vec![<T as Float>::nan(); kernels::<T>(&on).potrf_work(n).expect("a size for these kernels")]
+fn work<T: Lapack>(on: Instructions, n: usize) -> Vec<T> {
+    vec![T::NAN; kernels::<T>(&on).potrf_work(n).expect("a size for these kernels")]
+}
+
+/// Of Cholesky factors, those that the kernels serve.
+fn sizes<T: Lapack>(on: Instructions) -> impl Iterator<Item = usize> {
+    SIZES.into_iter().chain(IN_BLOCKS).filter(move |&n| kernels::<T>(&on).potrf_work(n).is_some())
 }
 
 fn batch_of<T>(count: usize, matrix: impl Fn(usize) -> Vec<T>) -> Vec<T> {
     (0..count).flat_map(matrix).collect()
 }
 
-/// Equal bits, or NaN on both sides.
-fn same<T: Sample + Float>(a: &[T], b: &[T]) -> bool {
-    a.len() == b.len() && a.iter().zip(b).all(|(x, y)| x.bits() == y.bits() || (x.is_nan() && y.is_nan()))
+/// Equal bits, or NaN on both sides, of each part.
+pub fn same<T: Sample>(a: &[T], b: &[T]) -> bool {
+    let are_nan = |x: &T, y: &T| [x.re().is_nan(), x.im().is_nan()] == [y.re().is_nan(), y.im().is_nan()];
+    let is_nan = |x: &T| x.re().is_nan() || x.im().is_nan();
+    a.len() == b.len() && a.iter().zip(b).all(|(x, y)| x.bits() == y.bits() || is_nan(x) && are_nan(x, y))
 }
 
 #[test]
 fn cholesky_of_a_batch_is_that_of_lapack() {
-    fn test<T: Sample<RealPart = T> + Small>(on: Instructions) {
-        for (n, uplo) in SIZES.iter().chain(&IN_BLOCKS).flat_map(|&n| [(n, Uplo::Lower), (n, Uplo::Upper)]) {
+    fn test<T: Sample>(on: Instructions) {
+        for (n, uplo) in sizes::<T>(on).flat_map(|n| [(n, Uplo::Lower), (n, Uplo::Upper)]) {
             let given = batch_of(37, |seed| {
                 let mut a = Random::new(seed).definite::<T>(n);
                 for (x, element) in a.iter_mut().enumerate() {
                     let (i, j) = (x % n, x / n);
                     if if uplo == Uplo::Lower { i < j } else { i > j } {
-                        *element = <T as oxidax_kernels::lapack::Lapack>::NAN;
+                        *element = T::NAN;
                     }
                 }
                 a
@@ -56,10 +64,14 @@ fn cholesky_of_a_batch_is_that_of_lapack() {
                 let mut expected = given.to_vec();
                 lapack.run(&mut expected);
                 for (x, (found, expected)) in found.iter().zip(&expected).enumerate() {
-                    assert!(found.is_nan() == expected.is_nan(), "{uplo:?} {n}: element {x}");
+                    assert!(found.re().is_nan() == expected.re().is_nan(), "{uplo:?} {n}: element {x}");
                 }
                 let finite = |a: &[T]| {
-                    Matrix::of(n, n, &a.iter().map(|x| if x.is_nan() { T::zero() } else { *x }).collect::<Vec<_>>())
+                    Matrix::of(
+                        n,
+                        n,
+                        &a.iter().map(|x| if x.re().is_nan() { T::zero() } else { *x }).collect::<Vec<_>>(),
+                    )
                 };
                 within(2.0, finite(found).distance::<T>(&finite(&expected)), (uplo, n));
             }
@@ -71,21 +83,20 @@ fn cholesky_of_a_batch_is_that_of_lapack() {
         }
     }
     for on in Instructions::all() {
-        test::<f32>(on);
-        test::<f64>(on);
+        for_each_scalar!(test, on);
     }
 }
 
 #[test]
 fn cholesky_of_a_batch_tells_which_matrix_fails_and_where() {
-    fn test<T: Sample<RealPart = T> + Small>(on: Instructions) {
-        for n in SIZES.into_iter().chain(IN_BLOCKS).filter(|&n| n > 0) {
+    fn test<T: Sample>(on: Instructions) {
+        for n in sizes::<T>(on).filter(|&n| n > 0) {
             for count in [1, 2, 16, 37] {
                 let mut a = batch_of(count, |seed| Random::new(seed).definite::<T>(n));
                 let expected: Vec<Int> = (0..count)
                     .map(|matrix| {
                         let at = matrix % n;
-                        let bad = [None, Some(-T::one()), Some(<T as Float>::nan())][matrix % 3];
+                        let bad = [None, Some(T::of(-1.0, 0.0)), Some(T::NAN)][matrix % 3];
                         bad.map_or(0, |bad| {
                             a[matrix * n * n + at * n + at] = bad;
                             at as Int + 1
@@ -99,15 +110,17 @@ fn cholesky_of_a_batch_tells_which_matrix_fails_and_where() {
         }
     }
     for on in Instructions::all() {
-        test::<f32>(on);
-        test::<f64>(on);
+        for_each_scalar!(test, on);
     }
 }
 
 #[test]
 fn lu_of_a_batch_is_that_of_lapack() {
-    fn test<T: Sample<RealPart = T> + Small>(on: Instructions) {
+    fn test<T: Sample>(on: Instructions) {
         for (m, n) in SIZES.iter().flat_map(|&m| [(m, m), (m, 3), (3, m), (m, LARGEST)]) {
+            if !kernels::<T>(&on).has_getrf(m, n) {
+                continue;
+            }
             let (size, k) = (m * n, m.min(n));
             let given = batch_of(37, |seed| Random::new(seed + 1).matrix::<T>(m, n));
             let (mut whole, mut pivots, mut info) = (given.clone(), vec![-1; 37 * k], [-1; 37]);
@@ -131,25 +144,24 @@ fn lu_of_a_batch_is_that_of_lapack() {
         }
     }
     for on in Instructions::all() {
-        test::<f32>(on);
-        test::<f64>(on);
+        for_each_scalar!(test, on);
     }
 }
 
 #[test]
 fn lu_of_unusual_matrices_does_not_depend_on_the_batch() {
-    fn test<T: Sample<RealPart = T> + Small>(on: Instructions) {
+    fn test<T: Sample>(on: Instructions) {
         let number = |x: f64| T::of(x, 0.0);
-        for n in SIZES.into_iter().filter(|&n| n > 0) {
+        for n in SIZES.into_iter().filter(|&n| n > 0 && kernels::<T>(&on).has_getrf(n, n)) {
             // Ties, zeros, subnormal pivots, infinities, NaN, each beside ordinary matrices.
             let matrix = |seed: usize| {
                 let mut a = Random::new(seed).matrix::<T>(n, n);
                 match seed % 7 {
                     0 => a.fill(T::one()),
                     1 => a.fill(T::zero()),
-                    2 => a.iter_mut().for_each(|x| *x *= T::min_positive_value()),
-                    3 => a[seed % (n * n)] = <T as Float>::infinity(),
-                    4 => a[seed % (n * n)] = <T as Float>::nan(),
+                    2 => a.iter_mut().for_each(|x| *x = *x * T::from(T::RealPart::min_positive_value())),
+                    3 => a[seed % (n * n)] = T::INFINITY,
+                    4 => a[seed % (n * n)] = T::NAN,
                     5 => a.iter_mut().enumerate().for_each(|(x, y)| *y = number((x % 3) as f64 - 1.0)),
                     _ => {}
                 }
@@ -171,8 +183,7 @@ fn lu_of_unusual_matrices_does_not_depend_on_the_batch() {
         }
     }
     for on in Instructions::all() {
-        test::<f32>(on);
-        test::<f64>(on);
+        for_each_scalar!(test, on);
     }
 }
 
@@ -184,7 +195,7 @@ fn triangular_systems_of_a_batch_are_solved_from_what_is_read() {
     fn test<T: Sample<RealPart = T> + Small>(on: Instructions) {
         for ((m, n), triangle) in SYSTEMS.into_iter().flat_map(|shape| triangles().into_iter().map(move |t| (shape, t)))
         {
-            let (order, outside) = (triangle.order(m, n), <T as oxidax_kernels::lapack::Lapack>::NAN);
+            let (order, outside) = (triangle.order(m, n), <T as Lapack>::NAN);
             let a = batch_of(37, |seed| triangular(triangle, order, seed + 1, outside));
             let b = batch_of(37, |seed| Random::new(seed + 99).matrix::<T>(m, n));
             let mut whole = b.clone();

@@ -122,8 +122,7 @@ class _Derivative:
 
     def spread(self, rule: Rule, name: str, array: Any, shape: tuple[Size, ...], buffer: Buffer) -> Any:
         """The full batch of a rule's result, where the rule did not see all batch axes; `buffer` has its core dims."""
-        core = len(buffer.shape)
-        own, expected = tuple(array.shape)[len(array.shape) - core :], shape[len(shape) - core :]
+        own, expected = buffer.split(array.shape)[1], buffer.split(shape)[1]
         if not all(map(equal, own, expected)):
             where = f'rule {rule.operation.__name__}: result "{name}"'
             mistake = f'{where}: expected core dims {expected} as "{buffer.name}" has, got {own}'
@@ -274,9 +273,8 @@ class _Derivative:
                 back.append(None)
                 continue
             wanted = tuple(tangent.aval.shape)
-            core = wanted[len(wanted) - len(buffer.shape) :]
             name = "ct_" + buffer.name
-            full = self.spread(self.wiring.bwd, name, by_name[name], (*batch_shape, *core), buffer)
+            full = self.spread(self.wiring.bwd, name, by_name[name], (*batch_shape, *buffer.split(wanted)[1]), buffer)
             back.append(_sum_to(full, wanted))
         return back
 

@@ -86,7 +86,7 @@ def _bind_dims(definition: Definition, shapes: list[Shape | None], out: Inferred
         if len(shape) < core or (definition.batch == "none" and len(shape) != core):
             out.mistakes.append(_rank_mistake(definition, index, buffer, shape))
             continue
-        for size, axis in zip(shape[len(shape) - core :], buffer.shape, strict=True):
+        for size, axis in zip(buffer.split(shape)[1], buffer.shape, strict=True):
             dim = bare_dim(axis)
             if dim is None:
                 continue
@@ -138,9 +138,7 @@ def _check_axes(
 
 def _broadcast_batch(definition: Definition, shapes: list[Shape | None], out: Inferred) -> None:
     batches = [
-        shape[: len(shape) - len(buffer.shape)]
-        for buffer, shape in zip(definition.arguments, shapes, strict=True)
-        if shape is not None
+        buffer.split(shape)[0] for buffer, shape in zip(definition.arguments, shapes, strict=True) if shape is not None
     ]
     batch = broadcast(batches)
     if batch is not None:

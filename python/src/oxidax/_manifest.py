@@ -6,13 +6,16 @@ import dataclasses
 import json
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from oxidax._attributes import AttributeSpec, default_value
 from oxidax._dtypes import NUMPY
 from oxidax._errors import LoadError
 from oxidax._shapes import Expr, bare_dim, names, show
 from oxidax._shared_object import damaged
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 @dataclass(frozen=True)
@@ -23,6 +26,11 @@ class Buffer:
     role: str  # "argument", "inout" or "result"
     shape: tuple[Expr, ...]
     col_major: bool = False
+
+    def split(self, shape: Sequence[Any]) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+        """The batch axes of an array for this parameter, and the axes behind them."""
+        depth = len(shape) - len(self.shape)
+        return tuple(shape[:depth]), tuple(shape[depth:])
 
 
 @dataclass(frozen=True)

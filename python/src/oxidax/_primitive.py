@@ -139,9 +139,7 @@ def spread_inouts(definition: Definition, args: Sequence[Any]) -> list[Any]:
     """Broadcasts each `InOut` operand to the full batch, since its memory becomes the result's."""
     if not definition.aliases:
         return list(args)
-    batches = [
-        tuple(arg.shape[: arg.ndim - len(buffer.shape)]) for arg, buffer in zip(args, definition.arguments, strict=True)
-    ]
+    batches = [buffer.split(arg.shape)[0] for arg, buffer in zip(args, definition.arguments, strict=True)]
     full = broadcast(batches)
     if full is None:  # abstract evaluation reports it
         return list(args)

@@ -31,7 +31,7 @@ def lower_divided(
     if _jax.device_count(ctx) == 1 or any(map(is_symbolic, sizes)):
         return call(ctx, operands, {})
     inputs, outputs = _cores(ctx.avals_in, definition.arguments), _cores(ctx.avals_out, definition.results)
-    batch = tuple(ctx.avals_out[0].shape[: len(ctx.avals_out[0].shape) - len(outputs[0])])
+    batch = definition.results[0].split(ctx.avals_out[0].shape)[0]
     if not batch or 0 in batch:
         return call(ctx, operands, {})
     # XLA divides where the first operand has an axis behind those that it divides: scalars get one of size 1.
@@ -68,8 +68,7 @@ def _spread(array: Any, shape: Shape, depth: int, core: int) -> Any:
 
 
 def _cores(avals: Sequence[Any], buffers: Sequence[Buffer]) -> list[Shape]:
-    pairs = zip(avals, buffers, strict=True)
-    return [tuple(aval.shape[len(aval.shape) - len(buffer.shape) :]) for aval, buffer in pairs]
+    return [buffer.split(aval.shape)[1] for aval, buffer in zip(avals, buffers, strict=True)]
 
 
 def sharding_rule(batch: Shape, inputs: Sequence[Shape], outputs: Sequence[Shape]) -> str:
