@@ -7,7 +7,7 @@ use oxidax::{Float, Scalar};
 use super::flags::Uplo;
 use super::library::Library;
 use super::routines::{Number, Routines};
-use crate::small::{Instructions, Kernels};
+use crate::small::{Factors, Instructions, Kernels};
 
 /// A scalar type that LAPACK has routines for: `f32`, `f64`, `Complex<f32>`, `Complex<f64>`.
 #[diagnostic::on_unimplemented(
@@ -37,13 +37,15 @@ pub trait Lapack: Scalar + Number<Real = Self::RealPart> + From<Self::RealPart> 
     fn complex(re: Self::RealPart, im: Self::RealPart) -> Self::ComplexOf;
     /// The routines of this type in a library.
     fn routines(library: &Library) -> &Routines<Self>;
-    /// The kernels for small matrices on some instructions.
-    fn small(on: &Instructions) -> &dyn Kernels<Self>;
+    /// The kernels that factorise small matrices, on some instructions.
+    fn factors(on: &Instructions) -> &dyn Factors<Self>;
+    /// All kernels for small matrices on some instructions, of a type that has them.
+    fn small(on: &Instructions) -> Option<&dyn Kernels<Self>>;
 }
 
 macro_rules! scalars {
     ($(
-        $letter:ident $scalar:ty, $real:ty, $complex:literal, $nan:expr,
+        $letter:ident $scalar:ty, $real:ty, $complex:literal, $nan:expr, |$on:ident| $small:expr,
         |$x:ident| $finite:expr, $re:expr, $im:expr, $conj:expr;
     )*) => {
         $(impl Lapack for $scalar {
@@ -86,25 +88,30 @@ macro_rules! scalars {
                 &library.$letter
             }
 
-            // Where this is inlined in another crate, it compiles all kernels again.
+            // Where these are inlined in another crate, they compile all kernels again.
             #[inline(never)]
-            fn small(on: &Instructions) -> &dyn Kernels<Self> {
+            fn factors(on: &Instructions) -> &dyn Factors<Self> {
                 on
+            }
+
+            #[inline(never)]
+            fn small($on: &Instructions) -> Option<&dyn Kernels<Self>> {
+                $small
             }
         })*
     };
 }
 
 scalars! {
-    // letter, type, real part, complex?, not a number
+    // letter, type, real part, complex?, not a number, all small kernels
     //     finite?, the real part, the imaginary part, the conjugate
-    s f32, f32, false, f32::NAN,
+    s f32, f32, false, f32::NAN, |on| Some(on),
         |x| x.is_finite(), x, { let _ = x; 0.0 }, x;
-    d f64, f64, false, f64::NAN,
+    d f64, f64, false, f64::NAN, |on| Some(on),
         |x| x.is_finite(), x, { let _ = x; 0.0 }, x;
-    c Complex<f32>, f32, true, Complex::new(f32::NAN, f32::NAN),
+    c Complex<f32>, f32, true, Complex::new(f32::NAN, f32::NAN), |_on| None,
         |x| x.re.is_finite() & x.im.is_finite(), x.re, x.im, Complex::conj(&x);
-    z Complex<f64>, f64, true, Complex::new(f64::NAN, f64::NAN),
+    z Complex<f64>, f64, true, Complex::new(f64::NAN, f64::NAN), |_on| None,
         |x| x.re.is_finite() & x.im.is_finite(), x.re, x.im, Complex::conj(&x);
 }
 

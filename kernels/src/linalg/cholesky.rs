@@ -15,7 +15,7 @@ use std::slice;
 use oxidax::prelude::*;
 
 use crate::lapack::{Int, Lapack, Potrf, Uplo};
-use crate::small::serving;
+use crate::small::factorising;
 use crate::work::{for_each, group, threads};
 
 /// The Cholesky factor of a symmetric or Hermitian positive definite matrix.
@@ -97,7 +97,7 @@ fn factorise<T: Lapack>(uplo: Uplo, n: usize, a: &mut [T], pool: ThreadPool, inf
     }
     let (elements, count) = (n * n, info.len());
     let pool = threads(pool, count as f64 * (n as f64).powi(3) / 3.0).at_most(Potrf::<T>::library(n).threads());
-    match serving::<T>(|small| small.potrf_work(n)) {
+    match factorising::<T>(|small| small.potrf_work(n)) {
         Some((small, length)) => {
             let group = group(elements, small.together(n, n));
             let groups = a.chunks_mut(group * elements).zip(info.chunks_mut(group));

@@ -13,7 +13,7 @@ use oxidax::prelude::*;
 
 use super::lu_pivots_to_permutation;
 use crate::lapack::{Getrf, Int, Lapack};
-use crate::small::serving;
+use crate::small::factorising;
 use crate::work::{group, threads};
 
 /// The LU factors of a matrix, with partial pivoting: `a[permutation] = l @ u`.
@@ -87,7 +87,7 @@ fn factorise<T: Lapack>(
     }
     let (elements, k, count) = (m * n, m.min(n), info.len());
     let pool = threads(pool, count as f64 * elements as f64 * k as f64).at_most(Getrf::<T>::library(m, n).threads());
-    match serving::<T>(|small| small.has_getrf(m, n).then_some(0)) {
+    match factorising::<T>(|small| small.has_getrf(m, n).then_some(0)) {
         Some((small, _)) => {
             let group = group(elements, small.together(m, n));
             let groups = a.chunks_mut(group * elements).zip(pivots.chunks_mut(group * k)).zip(info.chunks_mut(group));

@@ -28,7 +28,7 @@
 use oxidax::prelude::*;
 
 use crate::lapack::{Geqp3, Geqrf, Lapack, Orgqr, Ormqr, Side};
-use crate::small::serving;
+use crate::small::{factorising, serving};
 use crate::work::{for_each, group, same_batch, threads, workspace};
 
 /// How much of the factors is wanted, with `k = min(m, n)`: NumPy's names.
@@ -116,7 +116,7 @@ fn factorise<T: Lapack>([m, n]: [usize; 2], a: &mut [T], pool: ThreadPool, tau: 
         return Ok(());
     }
     let pool = threads(pool, 2.0 * a.len() as f64 * k as f64).at_most(Geqrf::<T>::library(m, n).threads());
-    match serving::<T>(|small| small.qr_work(m, n)) {
+    match factorising::<T>(|small| small.qr_work(m, n)) {
         Some((small, length)) => {
             let group = group(elements, small.together(m, n));
             let groups = a.chunks_mut(group * elements).zip(tau.chunks_mut(group * k));
@@ -169,7 +169,7 @@ fn multiply<T: Lapack>([m, n, k]: [usize; 3], a: &mut [T], pool: ThreadPool, tau
     same_batch("tau", tau.len(), a.len() / elements * k)?;
     // Without reflectors, there is nothing to split.
     let of = |first: usize, count: usize| &tau[first * k..(first + count) * k];
-    match serving::<T>(|small| small.qr_work(m, n)) {
+    match factorising::<T>(|small| small.qr_work(m, n)) {
         Some((small, length)) => {
             let group = group(elements, small.together(m, n));
             for_each(pool, a.chunks_mut(group * elements).enumerate(), |scratch, (x, a)| {

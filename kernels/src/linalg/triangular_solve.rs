@@ -52,7 +52,7 @@ pub fn trsm<T: Lapack>(
     let (of_a, of_b) = (triangle.order(m, n).pow(2), m * n);
     same_batch("a", a.len(), b.len() / of_b * of_a)?;
     let pool = threads(pool, b.len() as f64 * triangle.order(m, n) as f64).at_most(Trsm::<T>::library(m, n).threads());
-    let small = Some(T::small(Instructions::best())).filter(|small| small.has_trsm(m, n));
+    let small = T::small(Instructions::best()).filter(|small| small.has_trsm(m, n));
     let group = group(of_a + of_b, small.map_or(1, |small| small.together(m, n)));
     pool.for_each(a.chunks(group * of_a).zip(b.chunks_mut(group * of_b)), |(a, b)| match small {
         Some(small) => small.trsm(triangle, m, n, a, b),

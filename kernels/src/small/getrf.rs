@@ -10,7 +10,7 @@ use crate::lapack::Int;
 
 const SHORT: usize = IN_LANES[0];
 
-/// [`Kernels::getrf`](super::Kernels::getrf), on these instructions.
+/// [`Factors::getrf`](super::Factors::getrf), on these instructions.
 pub(super) fn getrf<T: Small>(
     instructions: Instructions,
     m: usize,

@@ -3,12 +3,12 @@
 //! LAPACK spends its time on a 4x4 on everything but arithmetic. Here, as many matrices as a vector has lanes are
 //! transposed into vectors, factorised together, and transposed back. What is left over, and a matrix that comes alone,
 //! has vectors along its columns or rows, by the same operations in the same order: **the bits of a result do not
-//! depend on the batch**. A caller chooses between these kernels and LAPACK by size and type. Complex matrices have
-//! kernels for factors alone (`complex`).
+//! depend on the batch**. A caller chooses between these kernels and LAPACK by size and type. Of complex
+//! matrices, factors alone are computed here (`complex`).
 //!
 //! Matrices are column-major, packed one after the other. In lanes, sizes are at most [`LARGEST`], of triangular
 //! systems a quarter of it, of tridiagonal ones what the cache holds; above it, `blocks` has what `potrf_work` and
-//! `qr_work` of [`Kernels`] name, and it has every size of `ormqr`, `gehrd` and `sytrd`.
+//! `qr_work` of [`Factors`] name, and it has every size of `ormqr`, `gehrd` and `sytrd`.
 #![forbid(unsafe_code)]
 
 mod blocks;
@@ -31,7 +31,7 @@ use crate::lapack::{Int, Lapack, Triangle, Uplo};
 /// The largest size of a matrix in lanes: up to it, these kernels are faster than LAPACK's.
 pub const LARGEST: usize = 32;
 
-/// A real scalar type, `f32` or `f64`: it and the complex type of such parts have kernels.
+/// A scalar type that has all kernels, `f32` or `f64`; complex types have those of [`Factors`].
 pub trait Small: Lapack<RealPart = Self> + Float + SimdFloatElement + Pod {}
 
 impl Small for f32 {}
@@ -53,20 +53,15 @@ fn lanes_divide<S: Simd, T: Small>(s: S, x: Vector<S, T>) -> <Vector<S, T> as Si
     (size.simd_lt(least) & !is_zero) | size.simd_gt(most)
 }
 
-/// What a caller did not ask.
-const NO_KERNEL: &str = "there is no kernel of this type";
-
-/// The kernels of a type, for code that is generic over all of LAPACK's types: see [`Lapack::small`].
-///
-/// What has a default here, no complex type has.
-pub trait Kernels<T: Lapack>: Sync {
+/// Kernels that factorise, for code that is generic over all of LAPACK's types: see [`Lapack::factors`].
+pub trait Factors<T: Lapack>: Sync {
     /// How many matrices of `m x n` are factorised together.
     fn together(&self, m: usize, n: usize) -> usize;
 
     /// The length of the work memory for the factor of `n x n`; none of a size for which LAPACK is the faster one.
     fn potrf_work(&self, n: usize) -> Option<usize>;
 
-    /// `a = l l^T` or `a = u^T u`, in place, for each of `info.len()` matrices of `n x n`.
+    /// `a = l l^H` or `a = u^H u`, in place, for each of `info.len()` matrices of `n x n`.
     ///
     /// Only the triangle `uplo` is used, the other one keeps its bits; `work` is as long as
     /// [`potrf_work`](Self::potrf_work) says. info > 0: the leading minor of that order is not positive definite (or not a
@@ -96,25 +91,22 @@ pub trait Kernels<T: Lapack>: Sync {
     ///
     /// `tau` holds `k` for each matrix; `work` is as long as [`qr_work`](Self::qr_work) says.
     fn orgqr(&self, m: usize, n: usize, k: usize, a: &mut [T], tau: &[T], work: &mut [T]);
+}
 
+/// All kernels of a real type: see [`Lapack::small`].
+pub trait Kernels<T: Lapack>: Factors<T> {
     /// The length of the work memory for the product of `k` reflectors and `m x n`; none of a shape for which LAPACK is the
     /// faster one.
-    fn ormqr_work(&self, _m: usize, _n: usize, _k: usize) -> Option<usize> {
-        None
-    }
+    fn ormqr_work(&self, m: usize, n: usize, k: usize) -> Option<usize>;
 
     /// `q c`, or `q^T c`, in place of `c`, for one matrix of that shape, `m x n`, as LAPACK's `ormqr` from the left.
     ///
     /// `a` has at least as many columns, of length `m`, as `tau` elements; `work` is as long as
     /// [`ormqr_work`](Self::ormqr_work) says. Input that is not finite propagates.
-    fn ormqr(&self, _transpose: bool, _shape: [usize; 2], _a: &[T], _tau: &[T], _c: &mut [T], _work: &mut [T]) {
-        panic!("ormqr: {NO_KERNEL}");
-    }
+    fn ormqr(&self, transpose: bool, shape: [usize; 2], a: &[T], tau: &[T], c: &mut [T], work: &mut [T]);
 
     /// The length of the work memory for the tridiagonal form of `n x n`; none of a size for which LAPACK is the faster one.
-    fn sytrd_work(&self, _n: usize) -> Option<usize> {
-        None
-    }
+    fn sytrd_work(&self, n: usize) -> Option<usize>;
 
     /// `a = q t q^T`, in place, for one symmetric matrix of `n x n`, as LAPACK's `sytrd`; `t` has the diagonal `d` and beside
     /// it `e`.
@@ -123,65 +115,49 @@ pub trait Kernels<T: Lapack>: Sync {
     /// `work` is as long as [`sytrd_work`](Self::sytrd_work) says. Input that is not finite propagates.
     fn sytrd(
         &self,
-        _uplo: Uplo,
-        _a: &mut [T],
-        _d: &mut [T::RealPart],
-        _e: &mut [T::RealPart],
-        _tau: &mut [T],
-        _work: &mut [T],
-    ) {
-        panic!("sytrd: {NO_KERNEL}");
-    }
+        uplo: Uplo,
+        a: &mut [T],
+        d: &mut [T::RealPart],
+        e: &mut [T::RealPart],
+        tau: &mut [T],
+        work: &mut [T],
+    );
 
     /// The length of the work memory for the Hessenberg form of `n x n`; none of a size for which LAPACK is the faster one.
-    fn gehrd_work(&self, _n: usize) -> Option<usize> {
-        None
-    }
+    fn gehrd_work(&self, n: usize) -> Option<usize>;
 
     /// `a = q h q^T`, in place, for one matrix of `n x n`, as LAPACK's `gehrd` of all its rows and columns.
     ///
     /// `tau` has `n - 1` elements; `work` is as long as [`gehrd_work`](Self::gehrd_work) says. Input that is not finite
     /// propagates.
-    fn gehrd(&self, _n: usize, _a: &mut [T], _tau: &mut [T], _work: &mut [T]) {
-        panic!("gehrd: {NO_KERNEL}");
-    }
+    fn gehrd(&self, n: usize, a: &mut [T], tau: &mut [T], work: &mut [T]);
 
     /// Whether [`trsm`](Self::trsm) serves a shape; for others OpenBLAS is the faster one.
-    fn has_trsm(&self, _m: usize, _n: usize) -> bool {
-        false
-    }
+    fn has_trsm(&self, m: usize, n: usize) -> bool;
 
     /// `op(a) x = b` or `x op(a) = b`, in place of `b`, for each of a batch of systems; `b` is `m x n`, a shape that it
     /// serves.
     ///
     /// Only one triangle of `a` is used. As in OpenBLAS, the inverses of its diagonal multiply: a zero gives infinities and
     /// NaN.
-    fn trsm(&self, _triangle: Triangle, _m: usize, _n: usize, _a: &[T], _b: &mut [T]) {
-        panic!("trsm: {NO_KERNEL}");
-    }
+    fn trsm(&self, triangle: Triangle, m: usize, n: usize, a: &[T], b: &mut [T]);
 
     /// How many tridiagonal systems are solved together.
-    fn gtsv_together(&self) -> usize {
-        1
-    }
+    fn gtsv_together(&self) -> usize;
 
     /// The length of the work memory for tridiagonal systems of `n` equations and `k` right-hand sides; none of a size for
     /// which LAPACK is the faster one.
-    fn gtsv_work(&self, _n: usize, _k: usize) -> Option<usize> {
-        None
-    }
+    fn gtsv_work(&self, n: usize, k: usize) -> Option<usize>;
 
     /// `a x = b`, in place of `b`, for each of `info.len()` systems; `b` is `n x k`.
     ///
     /// The diagonals are `dl`, `d` and `du` of LAPACK's `gtsv`, each with `n` elements a system: the first of `dl` and the
     /// last of `du` are not read. `work` is as long as [`gtsv_work`](Self::gtsv_work) says. info > 0: that pivot, the first
     /// of them, is zero, and what `b` is then is open. Input that is not finite propagates.
-    fn gtsv(&self, _shape: [usize; 2], _diagonals: [&[T]; 3], _b: &mut [T], _info: &mut [Int], _work: &mut [T]) {
-        panic!("gtsv: {NO_KERNEL}");
-    }
+    fn gtsv(&self, shape: [usize; 2], diagonals: [&[T]; 3], b: &mut [T], info: &mut [Int], work: &mut [T]);
 }
 
-impl<T: Small> Kernels<T> for Instructions {
+impl<T: Small> Factors<T> for Instructions {
     fn together(&self, m: usize, n: usize) -> usize {
         if m.max(n) <= LARGEST { self.lanes::<T>() } else { 1 }
     }
@@ -213,7 +189,9 @@ impl<T: Small> Kernels<T> for Instructions {
     fn orgqr(&self, m: usize, n: usize, k: usize, a: &mut [T], tau: &[T], work: &mut [T]) {
         qr::orgqr(*self, m, n, k, a, tau, work);
     }
+}
 
+impl<T: Small> Kernels<T> for Instructions {
     fn ormqr_work(&self, m: usize, n: usize, k: usize) -> Option<usize> {
         blocks::serve_ormqr(m, n, k).then(|| blocks::qr_work::<T>(*self, m, n))
     }
@@ -271,11 +249,19 @@ impl<T: Small> Kernels<T> for Instructions {
     }
 }
 
-/// The kernels that serve a shape, and the length of the work memory that they take for it, as one of their methods says.
+/// The kernels that factorise a shape, and the length of the work memory that they take for it, as one of their methods says.
+pub(crate) fn factorising<T: Lapack>(
+    length: impl FnOnce(&dyn Factors<T>) -> Option<usize>,
+) -> Option<(&'static dyn Factors<T>, usize)> {
+    let factors = T::factors(Instructions::best());
+    Some((factors, length(factors)?))
+}
+
+/// As [`factorising`], of all kernels.
 pub(crate) fn serving<T: Lapack>(
     length: impl FnOnce(&dyn Kernels<T>) -> Option<usize>,
 ) -> Option<(&'static dyn Kernels<T>, usize)> {
-    let small = T::small(Instructions::best());
+    let small = T::small(Instructions::best())?;
     Some((small, length(small)?))
 }
 

@@ -9,7 +9,7 @@ use crate::lapack::{Int, Uplo};
 
 const SHORT: usize = IN_LANES[0];
 
-/// [`Kernels::potrf_work`](super::Kernels::potrf_work), on these instructions.
+/// [`Factors::potrf_work`](super::Factors::potrf_work), on these instructions.
 pub(super) fn work<T: Small>(instructions: Instructions, n: usize) -> Option<usize> {
     if n <= LARGEST {
         return Some(0);
@@ -17,7 +17,7 @@ pub(super) fn work<T: Small>(instructions: Instructions, n: usize) -> Option<usi
     (n <= blocks::LARGEST_POTRF).then(|| blocks::potrf_work::<T>(instructions, n))
 }
 
-/// [`Kernels::potrf`](super::Kernels::potrf), on these instructions.
+/// [`Factors::potrf`](super::Factors::potrf), on these instructions.
 pub(super) fn potrf<T: Small>(
     instructions: Instructions,
     uplo: Uplo,

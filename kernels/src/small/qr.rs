@@ -8,7 +8,7 @@ use super::{IN_LANES, Instructions, LARGEST, Small, Vector, index, places, worth
 
 const SHORT: usize = IN_LANES[0];
 
-/// [`Kernels::qr_work`](super::Kernels::qr_work), on these instructions.
+/// [`Factors::qr_work`](super::Factors::qr_work), on these instructions.
 pub(super) fn work<T: Small>(instructions: Instructions, m: usize, n: usize) -> Option<usize> {
     if m.max(n) <= LARGEST {
         return Some(0);
@@ -16,7 +16,7 @@ pub(super) fn work<T: Small>(instructions: Instructions, m: usize, n: usize) -> 
     blocks::serve_qr(m, n).then(|| blocks::qr_work::<T>(instructions, m, n))
 }
 
-/// [`Kernels::geqrf`](super::Kernels::geqrf), on these instructions.
+/// [`Factors::geqrf`](super::Factors::geqrf), on these instructions.
 pub(super) fn geqrf<T: Small>(
     instructions: Instructions,
     m: usize,
@@ -41,7 +41,7 @@ pub(super) fn geqrf<T: Small>(
     }
 }
 
-/// [`Kernels::orgqr`](super::Kernels::orgqr), on these instructions.
+/// [`Factors::orgqr`](super::Factors::orgqr), on these instructions.
 pub(super) fn orgqr<T: Small>(
     instructions: Instructions,
     m: usize,

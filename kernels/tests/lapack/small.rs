@@ -17,17 +17,17 @@ const IN_BLOCKS: [usize; 7] = [33, 34, 37, 40, 63, 64, 128];
 
 /// The kernels as they are compiled in the library.
 pub fn kernels<T: Lapack>(on: &Instructions) -> &dyn Kernels<T> {
-    T::small(on)
+    T::small(on).expect("kernels of this type")
 }
 
 /// What it held before does not matter.
 fn work<T: Lapack>(on: Instructions, n: usize) -> Vec<T> {
-    vec![T::NAN; kernels::<T>(&on).potrf_work(n).expect("a size for these kernels")]
+    vec![T::NAN; T::factors(&on).potrf_work(n).expect("a size for these kernels")]
 }
 
 /// Of Cholesky factors, those that the kernels serve.
 fn sizes<T: Lapack>(on: Instructions) -> impl Iterator<Item = usize> {
-    SIZES.into_iter().chain(IN_BLOCKS).filter(move |&n| kernels::<T>(&on).potrf_work(n).is_some())
+    SIZES.into_iter().chain(IN_BLOCKS).filter(move |&n| T::factors(&on).potrf_work(n).is_some())
 }
 
 fn batch_of<T>(count: usize, matrix: impl Fn(usize) -> Vec<T>) -> Vec<T> {
@@ -57,7 +57,7 @@ fn cholesky_of_a_batch_is_that_of_lapack() {
             });
             let mut whole = given.clone();
             let mut info = [-1; 37];
-            kernels::<T>(&on).potrf(uplo, n, &mut whole, &mut info, &mut work(on, n));
+            T::factors(&on).potrf(uplo, n, &mut whole, &mut info, &mut work(on, n));
             assert_eq!(info, [0; 37]);
             let lapack = Potrf::new(uplo, n).unwrap();
             for (found, given) in whole.chunks_exact((n * n).max(1)).zip(given.chunks_exact((n * n).max(1))) {
@@ -77,7 +77,7 @@ fn cholesky_of_a_batch_is_that_of_lapack() {
             }
             for count in BATCHES {
                 let mut part = given[..count * n * n].to_vec();
-                kernels::<T>(&on).potrf(uplo, n, &mut part, &mut vec![-1; count], &mut work(on, n));
+                T::factors(&on).potrf(uplo, n, &mut part, &mut vec![-1; count], &mut work(on, n));
                 assert!(bits(&part) == bits(&whole[..count * n * n]), "{uplo:?} {n}: a batch of {count}");
             }
         }
@@ -104,7 +104,7 @@ fn cholesky_of_a_batch_tells_which_matrix_fails_and_where() {
                     })
                     .collect();
                 let mut info = vec![-1; count];
-                kernels::<T>(&on).potrf(Uplo::Lower, n, &mut a, &mut info, &mut work(on, n));
+                T::factors(&on).potrf(Uplo::Lower, n, &mut a, &mut info, &mut work(on, n));
                 assert_eq!(info, expected, "{n}");
             }
         }
@@ -118,13 +118,13 @@ fn cholesky_of_a_batch_tells_which_matrix_fails_and_where() {
 fn lu_of_a_batch_is_that_of_lapack() {
     fn test<T: Sample>(on: Instructions) {
         for (m, n) in SIZES.iter().flat_map(|&m| [(m, m), (m, 3), (3, m), (m, LARGEST)]) {
-            if !kernels::<T>(&on).has_getrf(m, n) {
+            if !T::factors(&on).has_getrf(m, n) {
                 continue;
             }
             let (size, k) = (m * n, m.min(n));
             let given = batch_of(37, |seed| Random::new(seed + 1).matrix::<T>(m, n));
             let (mut whole, mut pivots, mut info) = (given.clone(), vec![-1; 37 * k], [-1; 37]);
-            kernels::<T>(&on).getrf(m, n, &mut whole, &mut pivots, &mut info);
+            T::factors(&on).getrf(m, n, &mut whole, &mut pivots, &mut info);
             assert_eq!(info, [0; 37]);
             let lapack = Getrf::new(m, n).unwrap();
             for x in 0..37 {
@@ -137,7 +137,7 @@ fn lu_of_a_batch_is_that_of_lapack() {
             }
             for count in BATCHES {
                 let (mut part, mut part_pivots) = (given[..count * size].to_vec(), vec![-1; count * k]);
-                kernels::<T>(&on).getrf(m, n, &mut part, &mut part_pivots, &mut vec![-1; count]);
+                T::factors(&on).getrf(m, n, &mut part, &mut part_pivots, &mut vec![-1; count]);
                 assert!(bits(&part) == bits(&whole[..count * size]), "{m} x {n}: a batch of {count}");
                 assert_eq!(part_pivots, pivots[..count * k]);
             }
@@ -152,7 +152,7 @@ fn lu_of_a_batch_is_that_of_lapack() {
 fn lu_of_unusual_matrices_does_not_depend_on_the_batch() {
     fn test<T: Sample>(on: Instructions) {
         let number = |x: f64| T::of(x, 0.0);
-        for n in SIZES.into_iter().filter(|&n| n > 0 && kernels::<T>(&on).has_getrf(n, n)) {
+        for n in SIZES.into_iter().filter(|&n| n > 0 && T::factors(&on).has_getrf(n, n)) {
             // Ties, zeros, subnormal pivots, infinities, NaN, each beside ordinary matrices.
             let matrix = |seed: usize| {
                 let mut a = Random::new(seed).matrix::<T>(n, n);
@@ -169,10 +169,10 @@ fn lu_of_unusual_matrices_does_not_depend_on_the_batch() {
             };
             let given = batch_of(37, matrix);
             let (mut whole, mut pivots, mut info) = (given.clone(), vec![0; 37 * n], [-1; 37]);
-            kernels::<T>(&on).getrf(n, n, &mut whole, &mut pivots, &mut info);
+            T::factors(&on).getrf(n, n, &mut whole, &mut pivots, &mut info);
             for x in 0..37 {
                 let (mut alone, mut alone_pivots, mut alone_info) = (matrix(x), vec![0; n], [-1]);
-                kernels::<T>(&on).getrf(n, n, &mut alone, &mut alone_pivots, &mut alone_info);
+                T::factors(&on).getrf(n, n, &mut alone, &mut alone_pivots, &mut alone_info);
                 assert!(same(&alone, &whole[x * n * n..][..n * n]), "{n}: matrix {x}");
                 assert_eq!((&alone_pivots[..], alone_info[0]), (&pivots[x * n..][..n], info[x]), "{n}: matrix {x}");
                 assert!(alone_pivots.iter().enumerate().all(|(i, p)| (i as Int + 1..=n as Int).contains(p)));

@@ -1,12 +1,12 @@
 //! The kernels for QR of small matrices against LAPACK, and against themselves in other batches.
 
 use num_traits::Float;
-use oxidax_kernels::lapack::{Geqrf, Library, Orgqr, OwnedWorkspace};
+use oxidax_kernels::lapack::{Geqrf, Lapack, Library, Orgqr, OwnedWorkspace};
 use oxidax_kernels::small::{Instructions, LARGEST};
 
 use crate::for_each_scalar;
 use crate::sample::{Matrix, Random, Sample, Wide, bits, within};
-use crate::small::{kernels, same};
+use crate::small::same;
 
 /// Empty, one, square, wide, tall: in lanes, and in blocks, one before, at and past whole vectors, blocks and the largest size.
 const SHAPES: [(usize, usize); 37] = [
@@ -56,24 +56,24 @@ fn counts(m: usize, n: usize) -> &'static [usize] {
 
 /// Whether the kernels serve a shape.
 fn serves<T: Sample>(on: Instructions, (m, n): (usize, usize)) -> bool {
-    kernels::<T>(&on).qr_work(m, n).is_some()
+    T::factors(&on).qr_work(m, n).is_some()
 }
 
 fn work<T: Sample>(on: Instructions, m: usize, n: usize) -> Vec<T> {
     // What it held before does not matter.
-    vec![T::NAN; kernels::<T>(&on).qr_work(m, n).expect("a shape for these kernels")]
+    vec![T::NAN; T::factors(&on).qr_work(m, n).expect("a shape for these kernels")]
 }
 
 fn geqrf<T: Sample>(on: Instructions, m: usize, n: usize, a: &[T]) -> (Vec<T>, Vec<T>) {
     let count = a.len() / (m * n).max(1);
     let (mut qr, mut tau) = (a.to_vec(), vec![T::NAN; m.min(n) * count]);
-    kernels::<T>(&on).geqrf(m, n, &mut qr, &mut tau, &mut work(on, m, n));
+    T::factors(&on).geqrf(m, n, &mut qr, &mut tau, &mut work(on, m, n));
     (qr, tau)
 }
 
 fn orgqr<T: Sample>(on: Instructions, m: usize, n: usize, k: usize, a: &[T], tau: &[T]) -> Vec<T> {
     let mut q = a.to_vec();
-    kernels::<T>(&on).orgqr(m, n, k, &mut q, tau, &mut work(on, m, n));
+    T::factors(&on).orgqr(m, n, k, &mut q, tau, &mut work(on, m, n));
     q
 }
 
@@ -271,10 +271,19 @@ fn what_is_not_finite_propagates_in_its_own_matrix() {
 
 #[test]
 fn shapes_for_which_lapack_is_faster_are_left_to_it() {
-    let on = *Instructions::best();
-    assert!(kernels::<f32>(&on).qr_work(256, 256).is_some_and(|length| length > 256 * 256));
-    assert_eq!(kernels::<f32>(&on).qr_work(32, 1), Some(0));
-    for (m, n) in [(257, 257), (1, 257), (257, 200), (33, 8), (33, 0), (0, 33)] {
-        assert_eq!(kernels::<f64>(&on).qr_work(m, n), None, "{m} x {n}");
+    fn test<T: Lapack>(on: Instructions) {
+        let small = T::factors(&on);
+        assert_eq!(small.qr_work(32, 1), Some(0));
+        for (m, n) in [(257, 257), (1, 257), (257, 200), (33, 8), (33, 0), (0, 33)] {
+            assert_eq!(small.qr_work(m, n), None, "{m} x {n}");
+        }
+        assert_eq!(small.qr_work(256, 256).is_some_and(|length| length > 256 * 256), !T::COMPLEX);
+        assert_eq!(small.potrf_work(16), Some(0));
+        assert_eq!(small.potrf_work(17).is_some(), !T::COMPLEX);
+        let largest = if T::COMPLEX { 16 } else { 32 };
+        for (m, n) in [(largest, largest), (1, largest), (largest, 0)] {
+            assert!(small.has_getrf(m, n) && !small.has_getrf(m + largest, n) && !small.has_getrf(m, n + largest + 1));
+        }
     }
+    for_each_scalar!(test, *Instructions::best());
 }

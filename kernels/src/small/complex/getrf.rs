@@ -10,7 +10,7 @@ use super::super::{Instructions, Small, Vector, index, lanes_divide};
 use super::{BUFFER, LARGEST_ALONE, Number, places};
 use crate::lapack::Int;
 
-/// [`Kernels::getrf`](super::Kernels::getrf), on these instructions.
+/// [`Factors::getrf`](super::Factors::getrf), on these instructions.
 pub(super) fn getrf<T: Small>(
     instructions: Instructions,
     m: usize,

@@ -10,7 +10,7 @@ mod qr;
 use fearless_simd::{Select, Simd, SimdBase, SimdFloat};
 use num_complex::Complex;
 
-use super::{Instructions, Kernels, Small, Vector};
+use super::{Factors, Instructions, Small, Vector};
 use crate::lapack::{Int, Lapack, Uplo};
 
 /// The largest size of a complex matrix in lanes: up to it, these kernels are faster than LAPACK's.
@@ -22,7 +22,7 @@ const LARGEST_ALONE: usize = 16;
 /// The length of a buffer for matrices of up to 8, [`LARGEST_ALONE`] and [`LARGEST`] rows and columns: see [`places`].
 const BUFFER: [usize; 3] = [2 * 8 * 9, 2 * LARGEST_ALONE * (LARGEST_ALONE + 1), 2 * LARGEST * (LARGEST + 1)];
 
-impl<T: Small> Kernels<Complex<T>> for Instructions
+impl<T: Small> Factors<Complex<T>> for Instructions
 where
     Complex<T>: Lapack<RealPart = T>,
 {

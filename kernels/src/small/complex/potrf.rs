@@ -9,7 +9,7 @@ use super::super::{Instructions, Small, Vector, index};
 use super::{BUFFER, LARGEST_ALONE, places};
 use crate::lapack::{Int, Uplo};
 
-/// [`Kernels::potrf`](super::Kernels::potrf), on these instructions.
+/// [`Factors::potrf`](super::Factors::potrf), on these instructions.
 pub(super) fn potrf<T: Small>(
     instructions: Instructions,
     uplo: Uplo,

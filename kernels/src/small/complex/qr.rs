@@ -9,7 +9,7 @@ use super::super::qr::lane;
 use super::super::{Instructions, Small, Vector, worth_lanes};
 use super::{BUFFER, LARGEST, Number, places};
 
-/// [`Kernels::geqrf`](super::Kernels::geqrf), on these instructions.
+/// [`Factors::geqrf`](super::Factors::geqrf), on these instructions.
 pub(super) fn geqrf<T: Small>(
     instructions: Instructions,
     m: usize,
@@ -30,7 +30,7 @@ pub(super) fn geqrf<T: Small>(
     }
 }
 
-/// [`Kernels::orgqr`](super::Kernels::orgqr), on these instructions.
+/// [`Factors::orgqr`](super::Factors::orgqr), on these instructions.
 pub(super) fn orgqr<T: Small>(
     instructions: Instructions,
     [m, n, k]: [usize; 3],
