@@ -4,7 +4,8 @@ use fearless_simd::{Select, Simd, SimdBase, SimdFloat, SimdMask, dispatch};
 
 use super::lanes::{pack, unpack};
 use super::{
-    ALONE, IN_LANES, Instructions, LARGEST, Small, Vector, divides, index, lanes_divide, places, settle, worth_lanes,
+    ALONE, IN_LANES, Instructions, LARGEST, Small, Vector, divides, index, lanes_divide, places, settle_all,
+    worth_lanes,
 };
 use crate::lapack::Int;
 
@@ -31,10 +32,7 @@ pub(super) fn getrf<T: Small>(
     } else {
         dispatch!(instructions.0, s => batch::<_, T, { IN_LANES[1] }, { ALONE[1] }>(s, m, n, a, pivots, info));
     }
-    // No branch, so that it becomes vector instructions.
-    if a.iter().fold(false, |any, x| any | x.is_nan()) {
-        settle(a.iter_mut());
-    }
+    settle_all(a);
 }
 
 #[inline(always)]

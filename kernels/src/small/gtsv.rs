@@ -3,7 +3,7 @@
 use fearless_simd::{Select, Simd, SimdBase, SimdFloat, dispatch};
 
 use super::lanes::{pack, unpack};
-use super::{Instructions, Small, Vector, settle};
+use super::{Instructions, Small, Vector, settle_all};
 use crate::lapack::Int;
 
 /// The most elements of a system, in diagonals and right-hand sides: with those of the other lanes, they fill the
@@ -40,10 +40,7 @@ pub(super) fn gtsv<T: Small>(
     }
     assert_eq!(b.len(), n * k * info.len(), "gtsv: b is not a batch of n x k");
     dispatch!(instructions.0, s => batch::<_, T>(s, [n, k], diagonals, b, info, work));
-    // No branch, so that it becomes vector instructions.
-    if b.iter().fold(false, |any, x| any | x.is_nan()) {
-        settle(b.iter_mut());
-    }
+    settle_all(b);
 }
 
 #[inline(always)]

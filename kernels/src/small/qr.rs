@@ -4,7 +4,7 @@ use fearless_simd::{Select, Simd, SimdBase, SimdFloat, SimdMask, dispatch};
 
 use super::blocks;
 use super::lanes::{pack, unpack};
-use super::{IN_LANES, Instructions, LARGEST, Small, Vector, index, places, worth_lanes};
+use super::{IN_LANES, Instructions, LARGEST, Small, Vector, index, places, settle_all, worth_lanes};
 
 const SHORT: usize = IN_LANES[0];
 
@@ -88,6 +88,8 @@ fn batch_of_geqrf<S: Simd, T: Small, const IN_LANES: usize>(s: S, m: usize, n: u
             _ => geqrf_in_lanes::<_, _, false>(s, [m, n], a, tau, buffer, places),
         }
     }
+    settle_all(a);
+    settle_all(tau);
 }
 
 #[inline(always)]
@@ -111,6 +113,7 @@ fn batch_of_orgqr<S: Simd, T: Small, const IN_LANES: usize>(s: S, [m, n, k]: [us
             _ => orgqr_in_lanes::<_, _, false>(s, [m, n, k], a, tau, buffer, places),
         }
     }
+    settle_all(a);
 }
 
 /// Up to as many matrices as there are lanes.

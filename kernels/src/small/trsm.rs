@@ -3,7 +3,7 @@
 use fearless_simd::{Select, Simd, SimdBase, SimdFloat, SimdMask, dispatch};
 
 use super::lanes::{pack, unpack};
-use super::{Instructions, Small, Vector, divides, lanes_divide, settle, worth_lanes};
+use super::{Instructions, Small, Vector, divides, lanes_divide, settle_all, worth_lanes};
 use crate::lapack::{Diag, Side, Transpose, Triangle, Uplo};
 
 /// The largest size of a system: beyond it, transposing into vectors costs more than is gained on OpenBLAS.
@@ -25,10 +25,7 @@ pub(super) fn trsm<T: Small>(instructions: Instructions, triangle: Triangle, m: 
     assert_eq!(b.len() % (m * n), 0, "trsm: b is not a batch of m x n");
     assert_eq!(a.len(), b.len() / (m * n) * system.order * system.order, "trsm: a is not a batch of square matrices");
     dispatch!(instructions.0, s => batch::<_, T>(s, system, a, b));
-    // No branch, so that it becomes vector instructions.
-    if b.iter().fold(false, |any, x| any | x.is_nan()) {
-        settle(b.iter_mut());
-    }
+    settle_all(b);
 }
 
 /// A system as one with a lower triangular matrix on the left, which is solved from the first row to the last: where the

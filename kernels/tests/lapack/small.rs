@@ -35,7 +35,7 @@ fn batch_of<T>(count: usize, matrix: impl Fn(usize) -> Vec<T>) -> Vec<T> {
 }
 
 /// Equal bits, or NaN on both sides, of each part.
-pub fn same<T: Sample>(a: &[T], b: &[T]) -> bool {
+fn same<T: Sample>(a: &[T], b: &[T]) -> bool {
     let are_nan = |x: &T, y: &T| [x.re().is_nan(), x.im().is_nan()] == [y.re().is_nan(), y.im().is_nan()];
     let is_nan = |x: &T| x.re().is_nan() || x.im().is_nan();
     a.len() == b.len() && a.iter().zip(b).all(|(x, y)| x.bits() == y.bits() || is_nan(x) && are_nan(x, y))

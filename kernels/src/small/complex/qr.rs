@@ -6,7 +6,7 @@ use num_complex::Complex;
 
 use super::super::lanes::{pack, unpack};
 use super::super::qr::lane;
-use super::super::{Instructions, Small, Vector, worth_lanes};
+use super::super::{Instructions, Small, Vector, settle_all, worth_lanes};
 use super::{BUFFER, LARGEST, Number, places};
 
 /// [`Factors::geqrf`](super::Factors::geqrf), on these instructions.
@@ -77,6 +77,8 @@ fn batch_of_geqrf<S: Simd, T: Small, const BUFFER: usize>(s: S, [m, n]: [usize; 
         unpack(s, size, a, |x| buffer[usize::from(places[x])]);
         unpack(s, 2 * k, tau, |x| taus[x]);
     }
+    settle_all(a);
+    settle_all(tau);
 }
 
 #[inline(always)]
@@ -112,6 +114,7 @@ fn batch_of_orgqr<S: Simd, T: Small, const BUFFER: usize>(s: S, [m, n, k]: [usiz
         }
         unpack(s, size, a, |x| buffer[usize::from(places[x])]);
     }
+    settle_all(a);
 }
 
 /// Column `k` of Q, in the place of the reflector whose last place it is.
