@@ -77,19 +77,22 @@ struct Chunk {
     layout: Layout,
     /// Where the first cache line of the memory begins.
     data: NonNull<u8>,
-    /// Whole cache lines: its end is where a slice of no elements may be, and must be aligned too.
-    bytes: usize,
 }
 
 impl Chunk {
     fn new(bytes: usize) -> Option<Chunk> {
+        // Whole cache lines: its end is where a slice of no elements may be, and must be aligned too.
         let bytes = bytes.checked_next_multiple_of(ALIGN)?;
         let layout = Layout::from_size_align(bytes.checked_add(ALIGN)?, CALLOC_ALIGN).ok()?;
         // SAFETY: S2: the size is not 0. Zeroed once, so that every byte is initialised for good.
         let memory = NonNull::new(unsafe { alloc_zeroed(layout) })?;
         // SAFETY: S2: less than a cache line on, of which there is one more than `bytes` are.
         let data = unsafe { memory.add(memory.align_offset(ALIGN)) };
-        Some(Chunk { memory, layout, data, bytes })
+        Some(Chunk { memory, layout, data })
+    }
+
+    fn bytes(&self) -> usize {
+        self.layout.size() - ALIGN
     }
 }
 
@@ -105,7 +108,7 @@ impl Arena {
     fn bump(&self, bytes: usize) -> Option<NonNull<u8>> {
         let mut chunks = self.chunks.borrow_mut();
         let lines = bytes.checked_next_multiple_of(ALIGN)?;
-        let room = chunks.last().map_or(0, |chunk| chunk.bytes - self.used.get());
+        let room = chunks.last().map_or(0, |chunk| chunk.bytes() - self.used.get());
         if room < lines || chunks.is_empty() {
             chunks.push(Chunk::new(lines.max(self.given.get().min(GROW)))?);
             self.used.set(0);
@@ -120,7 +123,7 @@ impl Arena {
     /// The bytes of its memory, in one chunk.
     fn bytes(&mut self) -> usize {
         match self.chunks.get_mut().as_slice() {
-            [chunk] => chunk.bytes,
+            [chunk] => chunk.bytes(),
             _ => self.given.get(),
         }
     }

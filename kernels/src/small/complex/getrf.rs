@@ -73,12 +73,9 @@ fn factorise<S: Simd, T: Small>(
     let mut failed = zero;
     for k in 0..m.min(n) {
         let (re, im) = buffer[2 * k * stride..2 * (k + 1) * stride].split_at(stride);
-        let mut sizes = re[..m].iter().zip(im).map(|(re, im)| re.abs() + im.abs()).enumerate().skip(k);
-        let (mut largest, mut row) = (zero, index(k));
-        if let Some((_, size)) = sizes.next() {
-            largest = size;
-        }
-        for (i, size) in sizes {
+        let (mut largest, mut row) = (re[k].abs() + im[k].abs(), index(k));
+        for (i, (re, im)) in re[..m].iter().zip(im).enumerate().skip(k + 1) {
+            let size = re.abs() + im.abs();
             let larger = size.simd_gt(largest);
             largest = larger.select(size, largest);
             row = larger.select(index(i), row);
@@ -96,11 +93,11 @@ fn factorise<S: Simd, T: Small>(
         divide::<S, T>(s, is_zero, pivot, re, im);
         for later in after.chunks_exact_mut(2 * stride) {
             let (x, y) = later.split_at_mut(stride);
-            let (factor, negative) = ([-x[k], -y[k]], y[k]);
+            let factor = Number::<S, T> { re: x[k], im: y[k] }.negate();
             let parts = x[k + 1..m].iter_mut().zip(&mut y[k + 1..m]).zip(re.iter().zip(im.iter()));
             for ((x, y), (&re, &im)) in parts {
-                *x = factor[0].mul_add(re, negative.mul_add(im, *x));
-                *y = factor[0].mul_add(im, factor[1].mul_add(re, *y));
+                let sum = factor.mul_add(Number { re, im }, Number { re: *x, im: *y });
+                (*x, *y) = (sum.re, sum.im);
             }
         }
     }

@@ -75,9 +75,23 @@ impl<S: Simd, T: Small> Number<S, T> {
         }
     }
 
+    /// Its product with `x`, and `sum`.
+    #[inline(always)]
+    fn mul_add(self, x: Self, sum: Self) -> Self {
+        Number {
+            re: self.re.mul_add(x.re, (-self.im).mul_add(x.im, sum.re)),
+            im: self.re.mul_add(x.im, self.im.mul_add(x.re, sum.im)),
+        }
+    }
+
     #[inline(always)]
     fn conj(self) -> Self {
         Number { im: -self.im, ..self }
+    }
+
+    #[inline(always)]
+    fn negate(self) -> Self {
+        Number { re: -self.re, im: -self.im }
     }
 
     /// Both parts divided by a real number.

@@ -6,7 +6,7 @@ use num_complex::Complex;
 
 use super::super::lanes::{pack, unpack};
 use super::super::{Instructions, Small, Vector, index};
-use super::{BUFFER, LARGEST_ALONE, places};
+use super::{BUFFER, LARGEST_ALONE, Number, places};
 use crate::lapack::{Int, Uplo};
 
 /// [`Factors::potrf`](super::Factors::potrf), on these instructions.
@@ -95,11 +95,11 @@ fn reduce<S: Simd, T: Small, const ROWS: usize>(
     let (mut real, mut imaginary) = (*re, *im);
     for earlier in before.chunks_exact(2 * stride) {
         let (x, y) = earlier.split_at(stride);
-        let (factor, conjugate) = ([-x[j], -y[j]], y[j]);
+        let factor = Number::<S, T> { re: x[j], im: y[j] }.conj().negate();
         let parts = real.iter_mut().zip(&mut imaginary).zip(x[row..row + ROWS].iter().zip(&y[row..row + ROWS]));
-        for ((real, imaginary), (&x, &y)) in parts {
-            *real = factor[0].mul_add(x, factor[1].mul_add(y, *real));
-            *imaginary = factor[0].mul_add(y, conjugate.mul_add(x, *imaginary));
+        for ((real, imaginary), (&re, &im)) in parts {
+            let sum = factor.mul_add(Number { re, im }, Number { re: *real, im: *imaginary });
+            (*real, *imaginary) = (sum.re, sum.im);
         }
     }
     for (to, sum) in re.iter_mut().chain(im).zip(real.into_iter().chain(imaginary)) {

@@ -131,8 +131,8 @@ fn become_column<S: Simd, T: Small>(
     im[..k].fill(zero);
     (re[k], im[k]) = (one - tau.re, -tau.im);
     for (re, im) in re[k + 1..].iter_mut().zip(&mut im[k + 1..]) {
-        let x = tau.times(Number { re: *re, im: *im });
-        (*re, *im) = (-x.re, -x.im);
+        let x = tau.times(Number { re: *re, im: *im }).negate();
+        (*re, *im) = (x.re, x.im);
     }
 }
 
@@ -326,25 +326,26 @@ fn apply_to<S: Simd, T: Small, const N: usize>(
         (re[j], im[j]) = (columns[real(j, 0)], columns[imaginary(j, 0)]);
     }
     for (i, (&c, &d)) in v_re.iter().zip(v_im).enumerate().skip(1) {
+        let v = Number::<S, T> { re: c, im: d }.conj();
         for j in 0..N {
-            let (x, y) = (columns[real(j, i)], columns[imaginary(j, i)]);
-            re[j] = c.mul_add(x, d.mul_add(y, re[j]));
-            im[j] = c.mul_add(y, (-d).mul_add(x, im[j]));
+            let x = Number { re: columns[real(j, i)], im: columns[imaginary(j, i)] };
+            let sum = v.mul_add(x, Number { re: re[j], im: im[j] });
+            (re[j], im[j]) = (sum.re, sum.im);
         }
     }
     // What is not finite does not pass through a reflector that is none.
     let none = tau.re.simd_eq(zero) & tau.im.simd_eq(zero);
     for j in 0..N {
-        let sum = tau.times(Number { re: re[j], im: im[j] });
-        (re[j], im[j]) = (none.select(zero, -sum.re), none.select(zero, -sum.im));
+        let sum = tau.times(Number { re: re[j], im: im[j] }).negate();
+        (re[j], im[j]) = (none.select(zero, sum.re), none.select(zero, sum.im));
         columns[real(j, 0)] += re[j];
         columns[imaginary(j, 0)] += im[j];
     }
     for (i, (&c, &d)) in v_re.iter().zip(v_im).enumerate().skip(1) {
         for j in 0..N {
-            let (at_re, at_im) = (real(j, i), imaginary(j, i));
-            columns[at_re] = re[j].mul_add(c, (-im[j]).mul_add(d, columns[at_re]));
-            columns[at_im] = re[j].mul_add(d, im[j].mul_add(c, columns[at_im]));
+            let x = Number { re: columns[real(j, i)], im: columns[imaginary(j, i)] };
+            let sum = Number::<S, T> { re: re[j], im: im[j] }.mul_add(Number { re: c, im: d }, x);
+            (columns[real(j, i)], columns[imaginary(j, i)]) = (sum.re, sum.im);
         }
     }
 }
